@@ -18,7 +18,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.common import save, start_spark
-from benchmarks.dbt_project import DbtProject, with_config
+from benchmarks.dbt_project import DbtProject, rows_apart, with_config
 from benchmarks.options import options_of, parser
 from benchmarks.tpch_data import change, load
 
@@ -87,14 +87,9 @@ def merge(spark: SparkSession, model: str, since: dict[str, int]) -> float:
 
 def differing(spark: SparkSession, model: str) -> dict[str, int]:
     """By kind: rows that its table or the `table` has more often than the other."""
-    found = {}
-    for kind in KINDS[1:]:
-        sides = [f"SELECT * FROM {SCHEMA}.{model}_{one}" for one in ("table", kind)]
-        both = [f"({a} EXCEPT ALL {b})" for a, b in (sides, sides[::-1])]
-        ((count,),) = spark.sql(f"SELECT count(*) FROM ({' UNION ALL '.join(both)})").collect()
-        if count:
-            found[kind] = int(count)
-    return found
+    table = f"{SCHEMA}.{model}_table"
+    counts = {kind: rows_apart(spark, table, f"{SCHEMA}.{model}_{kind}") for kind in KINDS[1:]}
+    return {kind: count for kind, count in counts.items() if count}
 
 
 def measure(spark: SparkSession, scale: float, shares: list[float]) -> dict[str, Any]:

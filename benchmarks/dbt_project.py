@@ -89,6 +89,14 @@ class DbtProject:
         return sum(1 for _ in folder.glob("*/_delta_log/*[0-9].json"))
 
 
+def rows_apart(spark: SparkSession, one: str, other: str) -> int:
+    """Rows that one of two tables has more often than the other; 0: they are equal as bags."""
+    sides = [f"SELECT * FROM {table}" for table in (one, other)]
+    both = [f"({a} EXCEPT ALL {b})" for a, b in (sides, sides[::-1])]
+    ((count,),) = spark.sql(f"SELECT count(*) FROM ({' UNION ALL '.join(both)})").collect()
+    return int(count)
+
+
 def with_config(text: str, **config: Any) -> str:
     """A model's text below its configuration."""
     listed = ", ".join(f"{key}={value!r}" for key, value in config.items())

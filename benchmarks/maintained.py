@@ -16,7 +16,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.common import save, start_spark
-from benchmarks.dbt_project import DbtProject, with_config
+from benchmarks.dbt_project import DbtProject, rows_apart, with_config
 from benchmarks.options import options_of, parser
 from benchmarks.tpch_data import change, change_all, load
 from benchmarks.tpch_queries import LIMITED, QUERIES
@@ -41,13 +41,6 @@ class Project(DbtProject):
                 models[f"{query}_{kind}"] = with_config(text.format(s=SOURCES), **given)
         super().__init__(spark, SCHEMA, models)
 
-    def differing(self, query: str) -> int:
-        """Rows that one of the two tables of a query has more often than the other."""
-        sides = [f"SELECT * FROM {SCHEMA}.{query}_{kind}" for kind in KINDS]
-        both = [f"({a} EXCEPT ALL {b})" for a, b in (sides, sides[::-1])]
-        ((count,),) = self.spark.sql(f"SELECT count(*) FROM ({' UNION ALL '.join(both)})").collect()
-        return int(count)
-
 
 def measure(
     spark: SparkSession, scale: float, shares: list[float], queries: list[str], check: bool,
@@ -70,7 +63,8 @@ def measure(
         for query in queries:
             plain, kept = (ran[f"{query}_{kind}"] for kind in KINDS)
             table, own, told = plain.seconds, kept.seconds, kept.message
-            odd = project.differing(query) if check else None
+            tables = (f"{SCHEMA}.{query}_{kind}" for kind in KINDS)
+            odd = rows_apart(spark, *tables) if check else None
             rows[query] = {"table": table, "maintained": own, "ratio": own / table, "how": told}
             said = f"{share:g} {query} {table:6.2f} {own:6.2f} {own / table:5.2f} {told}"
             print(said + (f" DIFFERS by {odd}" if odd else ""), flush=True)

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.common import save, start_spark
-from benchmarks.dbt_project import DbtProject, with_config
+from benchmarks.dbt_project import DbtProject, rows_apart, with_config
 from benchmarks.options import options_of, parser
 from benchmarks.warehouse_data import day, load
 from benchmarks.warehouse_models import LAYERS, MODELS, text_of
@@ -38,14 +38,10 @@ def projects(spark: SparkSession, verify: str, threads: int) -> dict[str, DbtPro
 
 def differing(spark: SparkSession, made: dict[str, DbtProject]) -> dict[str, int]:
     """Models whose two tables differ, with the number of rows that one has more often."""
-    found = {}
-    for name in MODELS:
-        sides = [f"SELECT * FROM {made[kind].name}.{name}" for kind in KINDS]
-        both = [f"({a} EXCEPT ALL {b})" for a, b in (sides, sides[::-1])]
-        ((count,),) = spark.sql(f"SELECT count(*) FROM ({' UNION ALL '.join(both)})").collect()
-        if count:
-            found[name] = int(count)
-    return found
+    counts = {
+        name: rows_apart(spark, *(f"{made[kind].name}.{name}" for kind in KINDS)) for name in MODELS
+    }
+    return {name: count for name, count in counts.items() if count}
 
 
 def measure(

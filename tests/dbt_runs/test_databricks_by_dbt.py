@@ -8,16 +8,11 @@ from typing import Any
 
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
+from tests.dbt_runs.test_maintained_and_other_kinds import SOURCE
+from tests.dbt_runs.test_maintained_by_dbt import rows
 
 pytestmark = pytest.mark.more
 
-SCHEMA = """
-version: 2
-sources:
-  - name: shop
-    schema: "{{ target.schema }}"
-    tables: [{name: orders}]
-"""
 VIEW = """
 {{ config(materialized='materialized_view', partition_by='day', tags=['gold'],
           schedule={'cron': '0 0 * * * ? *', 'time_zone_value': 'UTC'},
@@ -31,12 +26,7 @@ STREAM = "{{ config(materialized='streaming_table') }} select * from {{ source('
 def models() -> dict[str, str]:
     view = VIEW % ("fail", "")
     again = view.replace("'fail'", "'apply'")
-    return {"schema.yml": SCHEMA, "by_day.sql": view, "again.sql": again, "all_rows.sql": STREAM}
-
-
-def _rows(project: Any) -> list[tuple[Any, ...]]:
-    found = project.run_sql("select * from {schema}.by_day", fetch="all")
-    return sorted(tuple(row) for row in found)
+    return {"schema.yml": SOURCE, "by_day.sql": view, "again.sql": again, "all_rows.sql": STREAM}
 
 
 class TestOfDatabricks:
@@ -48,14 +38,14 @@ class TestOfDatabricks:
         views = ["run", "--exclude", "all_rows"]
         results, told = run_dbt_and_capture(views)
         assert {result.adapter_response["code"] for result in results} == {"create"}
-        assert _rows(project) == [(1, 15), (2, 7)]
+        assert rows(project, "by_day") == [(1, 15), (2, 7)]
         assert told.count("schedule does nothing on this kind of model (maintained)") == 1
         detail = run("describe detail {schema}.by_day", fetch="all")[0]
         assert ["day"] in list(detail)
         run("delete from {schema}.orders where id = 2")
         as_of("2026-01-12")
         run_dbt(views)
-        assert _rows(project) == [(1, 10), (2, 7)]
+        assert rows(project, "by_day") == [(1, 10), (2, 7)]
 
         path = f"{project.project_root}/models/by_day.sql"
         for on_change, status in (("fail", "error"), ("continue", "success")):
@@ -66,7 +56,7 @@ class TestOfDatabricks:
             )
             assert [str(result.status) for result in results] == [status]
             assert ("continue notwithstanding" in told) is (on_change == "continue")
-        assert _rows(project) == [(1, 10, 1), (2, 7, 1)]
+        assert rows(project, "by_day") == [(1, 10, 1), (2, 7, 1)]
 
         # the same table under our own word, and back: nothing to do
         text = VIEW % ("apply", ", count(*) as orders")

@@ -13,7 +13,7 @@ import pytest
 from tests.marks import more
 from tests.seeds import seeds
 from tests.spark.run_world import World, literal
-from tests.spark.test_commit_once import Killed
+from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import TargetChanged, VerificationFailed
 from tapestry.runs.context import shared_views
@@ -23,7 +23,6 @@ from tapestry.runs.kinds.maintained import (
 from tapestry.runs.kinds.maintained.reasons import NotIncremental
 from tapestry.runs.kinds.registry import execute, parse_config, prepare
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol import crash
 from tapestry.sql.operators.versions import TwoVersions
 
 pytestmark = pytest.mark.gate
@@ -157,6 +156,13 @@ def into(shop: Shop, *orders: str) -> None:
     shop.session.run(f"insert into {shop.schema}.orders values {', '.join(orders)}")
 
 
+def with_orders(session: Any, schema: str) -> Shop:
+    """A shop with three orders of two customers."""
+    made = Shop(session, schema).create()
+    into(made, order(1, 1), order(2, 2), order(3, 2))
+    return made
+
+
 def test_a_run_writes_what_changed_and_nothing_else(shop: Shop) -> None:
     """One commit, whose feed has the rows that differ; rows that stay are not in it."""
     run, s = shop.session.run, shop.schema
@@ -193,11 +199,7 @@ def test_a_run_that_was_killed_loses_nothing(
     shop.run(model, 10)
     shop.session.run(f"delete from {shop.schema}.orders where id = 1")
 
-    def point(name: str) -> None:
-        if name == here:
-            raise Killed(name)
-
-    monkeypatch.setattr(crash, "point", point)
+    kill_at(monkeypatch, here)
     with pytest.raises(Killed):
         shop.run(model, 20)
     monkeypatch.undo()

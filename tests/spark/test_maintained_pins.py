@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.spark.run_world import make_old
 from tests.spark.test_commit_once import Killed, kill_at
-from tests.spark.test_maintained import COUNTS, Shop, into, order
+from tests.spark.test_maintained import COUNTS, Shop, into, order, with_orders
 
 from tapestry.errors import Refusal
 from tapestry.runs.kinds.maintained import source_versions
@@ -27,9 +27,7 @@ GONE = "full: HISTORY_GONE"
 
 @pytest.fixture
 def shop(session: Any, schema: str) -> Shop:
-    made = Shop(session, schema).create()
-    into(made, order(1, 1), order(2, 2), order(3, 2))
-    return made
+    return with_orders(session, schema)
 
 
 @pytest.fixture(params=["small", "large"])

@@ -10,13 +10,12 @@ import pytest
 from tests.marks import more
 from tests.seeds import seeds
 from tests.spark.run_world import literal
-from tests.spark.test_commit_once import Killed
+from tests.spark.test_commit_once import Killed, kill_at
 from tests.spark.test_maintained import COUNTS, QUERIES, Shop, change, into, order
 
 from tapestry.errors import ConfigurationError, ExpectationFailed, Refusal
 from tapestry.runs.kinds.maintained.reasons import NotIncremental
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol import crash
 
 pytestmark = pytest.mark.gate
 
@@ -132,11 +131,7 @@ def test_no_rejected_row_is_lost_or_twice_when_a_run_is_killed(
     shop.run(model, 10)
     shop.session.run(f"update {shop.schema}.orders set amount = 6 - amount where id < 3")
 
-    def point(name: str) -> None:
-        if name == here:
-            raise Killed(name)
-
-    monkeypatch.setattr(crash, "point", point)
+    kill_at(monkeypatch, here)
     with pytest.raises(Killed):
         shop.run(model, 20)
     monkeypatch.undo()

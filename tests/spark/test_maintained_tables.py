@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.spark.run_world import at, writes
 from tests.spark.test_commit_once import Killed
-from tests.spark.test_maintained import COUNTS, Shop, into, order
+from tests.spark.test_maintained import COUNTS, Shop, into, order, with_orders
 
 from tapestry.errors import ConcurrentRun, ConfigurationError, StateMissing, WindowError
 from tapestry.runs.kinds.maintained.bring_to_state import adopting, rewinding
@@ -24,9 +24,7 @@ AS_TABLE = "tblproperties ('tapestry.kind' = 'table')"
 
 @pytest.fixture
 def shop(session: Any, schema: str) -> Shop:
-    made = Shop(session, schema).create()
-    into(made, order(1, 1), order(2, 2), order(3, 2))
-    return made
+    return with_orders(session, schema)
 
 
 def adopt(shop: Shop, model: Model, seconds: float) -> str:

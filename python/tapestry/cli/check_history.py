@@ -15,12 +15,11 @@ from tapestry.cli.checks import NOTE, Diagnosis
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import relation_name
 from tapestry.report.text import length
-from tapestry.runs.engine.instants import parse_length
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import schedule_of
 from tapestry.runs.query.relations import plain
 from tapestry.runs.sources.describe import DeltaSource
-from tapestry.runs.sources.too_old import GUARD, RETENTION, retention
+from tapestry.runs.sources.too_old import GUARD, RETENTION, length_of, retention
 
 LOG = "delta.logRetentionDuration"
 DEFAULT_LOG = timedelta(days=30)
@@ -64,11 +63,7 @@ def check_history(
 
 def kept_log(table: DeltaSource) -> timedelta:
     """How long the log of a table says what each version was."""
-    said = table.properties.get(LOG)
-    try:
-        return DEFAULT_LOG if said is None else parse_length(said, LOG)
-    except ConfigurationError:
-        return DEFAULT_LOG
+    return length_of(table, LOG, DEFAULT_LOG)
 
 
 def _intervals(

@@ -13,9 +13,9 @@ from tapestry.runs.engine.values import as_list
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.query.relations import plain
 from tapestry.runs.sources.describe import DeltaSource, describe
+from tapestry.runs.sources.difference import FEED
 from tapestry.sql import View
 
-FEED = "delta.enableChangeDataFeed"
 MANY_FILES = 32
 """From so many files on it matters that statistics exclude most of them."""
 

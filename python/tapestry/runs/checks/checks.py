@@ -84,6 +84,11 @@ class Findings:
     staged: Staged | None = None
 
 
+def why_not_asked(error: Exception) -> str:
+    """The first paragraph of the engine's error, for a check that could not be computed."""
+    return str(error).strip().split("\n\n")[0][:600]
+
+
 def assumptions(session: Session, counts: Sequence[tuple[str, str]]) -> list[CheckResult]:
     """What the author assumed of the sources, counted among the rows of this run's window."""
     results = []

@@ -26,7 +26,7 @@ from tapestry.sql.catalog import Column
 
 COPIES = "_tap_copies"
 """By how many copies a row is more in the new version."""
-_FEED = "delta.enableChangeDataFeed"
+FEED = "delta.enableChangeDataFeed"
 _SIGNS = "CASE WHEN _change_type IN ('insert', 'update_postimage') THEN 1 ELSE -1 END"
 
 
@@ -225,7 +225,7 @@ def _has_feed(
     commits: Sequence[SourceCommit],
 ) -> bool:
     """Is there a change feed of all versions between? Where asking fails there is none."""
-    if table.properties.get(_FEED, "").lower() != "true" or table.commits is not None:
+    if table.properties.get(FEED, "").lower() != "true" or table.commits is not None:
         return False
     if table.remembered or old.table_id != new.table_id or any(c.metadata for c in commits):
         return False

@@ -25,11 +25,16 @@ READS_OLD = {GUARD: "false"}
 
 def retention(table: DeltaSource) -> timedelta:
     """How long a table keeps files that are in no version but old ones."""
-    said = table.properties.get(RETENTION)
+    return length_of(table, RETENTION, DEFAULT)
+
+
+def length_of(table: DeltaSource, name: str, unsaid: timedelta) -> timedelta:
+    """A property of a table that is a length of time; ``unsaid`` where none can be read."""
+    said = table.properties.get(name)
     try:
-        return DEFAULT if said is None else parse_length(said, RETENTION)
+        return unsaid if said is None else parse_length(said, name)
     except ConfigurationError:
-        return DEFAULT
+        return unsaid
 
 
 def to_read_again(name: str, error: BaseException | None) -> str:

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from tapestry.names import MATCHED_AT
-from tapestry.runs.checks.checks import ERROR, FAIL, PASS, WARN, CheckResult
+from tapestry.runs.checks.checks import ERROR, FAIL, PASS, WARN, CheckResult, why_not_asked
 from tapestry.runs.checks.verification import VERIFICATION
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session, planned_once
@@ -94,7 +94,7 @@ def results_of(
         found = ask()
     except Exception as error:
         # What cannot be asked is no pass: the engine's own errors are results too.
-        message = str(error).strip().split("\n\n")[0][:600]
+        message = why_not_asked(error)
         return [_error(kind, level, on_failure, message) for kind in VERIFICATION]
     seconds = (monotonic() - began) / 2
     failed = WARN if on_failure == "warn" else FAIL

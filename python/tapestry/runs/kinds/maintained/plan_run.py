@@ -161,7 +161,7 @@ class NextRun:
             return whole, None
         feeds, views = SharedFeeds(self.session, self.invocation.shared), comparing.views
         found = compare_sources(
-            views, self.query, last.after, comparing.t, feeds, worth=self.cheaper
+            views, self.query, last.after, comparing.t, feeds, cheaper=self.cheaper
         )
         if isinstance(found, Whole):
             return found, None

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from tapestry.errors import SourceHistoryGone
 from tapestry.runs.context.shared_views import SharedViews
 from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.cheaper import Cheaper
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.views import Views
@@ -52,23 +52,12 @@ class SharedFeeds:
         return self.shared.shared_view(self.session, key, select)
 
 
-class WorthLooking(Protocol):
-    """Says before changed rows are read whether that is worth it."""
-
-    def whole_above(self, changed: int) -> Whole | None:
-        """Why the whole answer costs less than so many changed bytes; None: it does not."""
-
-
 @dataclass(frozen=True)
 class SourcesCompared:
-    """Each source in both positions, and how many rows of all are in one alone.
-
-    ``size``: bytes that told it.
-    """
+    """Each source in both positions, and how many rows of all are in one alone."""
 
     versions: Mapping[str, SourceVersions]
     rows: int
-    size: int
 
     @property
     def moved(self) -> bool:
@@ -92,9 +81,9 @@ class _Told:
 
 def compare_sources(
     views: Views, query: MaintainedQuery, last: Position, t: datetime, feeds: FeedViews,
-    worth: WorthLooking,
+    cheaper: Cheaper,
 ) -> SourcesCompared | Whole:  # fmt: skip
-    """Compare them; a ``Whole`` says why that cannot be done, or is not ``worth`` it.
+    """Compare them; a ``Whole`` says why that cannot be done, or that it is ``cheaper``.
 
     ``feeds`` reads a change feed once for all models of an invocation.
     """
@@ -109,7 +98,7 @@ def compare_sources(
             by = difference(views.session, source, old, new, small, feeds)
             told[name] = _Told(source, old, new, by)
         size = sum(one.by.size for one in told.values() if one.by is not None)
-        if (whole := worth.whole_above(size)) is not None:
+        if (whole := cheaper.whole_above(size)) is not None:
             return whole
         for name, one in told.items():
             found[name], count = _compared(views, one)
@@ -124,7 +113,7 @@ def compare_sources(
         if not history_gone(error):
             raise
         return Whole(Reason.HISTORY_GONE, name)
-    return SourcesCompared(found, rows, size)
+    return SourcesCompared(found, rows)
 
 
 def _compared(views: Views, told: _Told) -> tuple[SourceVersions, int]:

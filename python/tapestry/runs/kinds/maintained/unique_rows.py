@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from tapestry.quoting import identifier, identifiers
-from tapestry.runs.checks.checks import ERROR, FAIL, PASS, CheckResult
+from tapestry.runs.checks.checks import ERROR, FAIL, PASS, CheckResult, why_not_asked
 from tapestry.runs.checks.verification import Verification
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.declared import Declared
@@ -62,7 +62,7 @@ class UniqueRows:
                 " WHERE _tap_c > 1"
             )
         except Exception as error:
-            message = {"message": str(error).strip().split("\n\n")[0][:600]}
+            message = {"message": why_not_asked(error)}
             return CheckResult("expectation", name, "fail", ERROR, None, 0, message)
         status, details = (FAIL, {"row": shown}) if count else (PASS, {})
         seconds = monotonic() - began

@@ -12,7 +12,7 @@ from math import ceil
 from time import monotonic
 
 from tapestry.quoting import Sql, identifiers
-from tapestry.runs.checks.checks import ERROR, FAIL, PASS, WARN, CheckResult
+from tapestry.runs.checks.checks import ERROR, FAIL, PASS, WARN, CheckResult, why_not_asked
 from tapestry.runs.checks.verification import VERIFICATION
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
@@ -105,7 +105,7 @@ def compare_bags(
             f" min(IF(_tap_n < 0, left({shown}, 300), NULL)), count(*) FROM ({counts})"
         )
     except Exception as error:
-        message = {"message": str(error).strip().split("\n\n")[0][:600]}
+        message = {"message": why_not_asked(error)}
         return [
             CheckResult(kind, kind.replace("_", " "), rule, ERROR, None, 0, message, level=level)
             for kind in VERIFICATION
