@@ -44,10 +44,10 @@ class Project(DbtProject):
 
 def measure(
     spark: SparkSession, scale: float, shares: list[float], queries: list[str], check: bool,
-    config: dict[str, Any],
+    config: dict[str, Any], vectors: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """By share and query: seconds of both models, their ratio, and how it was kept."""
-    load(spark, SOURCES, scale)
+    load(spark, SOURCES, scale, vectors)
     project = Project(spark, config)
     at = datetime.now(timezone.utc)
     models = [f"{query}_{kind}" for query in queries for kind in KINDS]
@@ -82,16 +82,19 @@ def main() -> None:
     options.add_argument("--check", action="store_true", help="compare the tables")
     options.add_argument("--verify", default="off", choices=["off", "sample", "full"])
     options.add_argument("--refresh", default="auto", choices=["auto", "incremental"])
+    options.add_argument("--vectors", action="store_true", help="sources with deletion vectors")
     options.set_defaults(shares=(0.001, 0.01, 0.1))
     arguments = options.parse_args([*sys.argv[1:], "--no-real"])
     asked = options_of(arguments)
     queries = list(asked.queries or QUERIES)
     config = {"verify": arguments.verify, "refresh": arguments.refresh}
+    check, vectors = arguments.check, arguments.vectors
     result = measure(
-        start_spark(), arguments.scale, list(asked.shares), queries, arguments.check, config
+        start_spark(), arguments.scale, list(asked.shares), queries, check, config, vectors
     )
     if not asked.queries:
-        save(f"maintained_{arguments.scale:g}_{arguments.verify}", result)
+        told = f"{arguments.verify}{'_vectors' if vectors else ''}"
+        save(f"maintained_{arguments.scale:g}_{told}", result)
 
 
 if __name__ == "__main__":

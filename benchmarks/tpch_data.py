@@ -41,15 +41,19 @@ def generated(scale: float) -> Path:
     return folder
 
 
-def load(spark: SparkSession, schema: str, scale: float) -> None:
-    """Make the tables anew, with change feed and deletion vectors."""
+def load(spark: SparkSession, schema: str, scale: float, vectors: bool = False) -> None:
+    """Make the tables anew, with a change feed and, when asked, deletion vectors.
+
+    With them a DELETE marks rows in files that stay, and its change feed reads those files.
+    """
     folder = generated(scale)
     spark.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
     spark.sql(f"CREATE SCHEMA {schema}")
     for table in TABLES:
         spark.sql(
             f"CREATE TABLE {schema}.{table} USING delta TBLPROPERTIES"
-            " ('delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true')"
+            " ('delta.enableChangeDataFeed' = 'true',"
+            f" 'delta.enableDeletionVectors' = '{str(vectors).lower()}')"
             f" AS SELECT * FROM parquet.`{folder / table}`"
         )
 

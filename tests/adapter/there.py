@@ -1,4 +1,4 @@
-"""A project with one model, run twice: for the tests of the ways to reach a Spark."""
+"""A project with two models, run twice: for the tests of the ways to reach a Spark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ PROJECT = "{name: there, profile: p, config-version: 2}"
 SOURCES = """
 sources:
   - name: there
-    tables: [{name: messages, config: {loaded_at_field: ts}}]
+    tables:
+      - {name: messages, config: {loaded_at_field: ts}}
+      - {name: stock}
 models:
   - name: unanswered
     config:
@@ -24,6 +26,14 @@ MODEL = """
 select m.id from {{ source('there', 'messages') }} m
 where now() > m.ts + interval 1 day
   and not exists (select 1 from {{ source('there', 'messages') }} r where r.parent = m.id)
+"""
+KEPT = """
+{{ config(materialized='maintained', refresh='incremental', verify='full',
+          expectations=[{'name': 'some', 'expect': 'units > 0', 'on_violation': 'drop'}]) }}
+select s.shelf, sum(s.units) as units, max(m.id) as newest
+from {{ source('there', 'stock') }} s
+left join {{ source('there', 'messages') }} m on m.id % 2 = s.shelf
+group by s.shelf
 """
 DBT = """
 import json, os
@@ -49,6 +59,8 @@ for batch, as_of in enumerate(("2026-01-03", "2026-01-06")):
     dbt("run")
 print(json.dumps({
     "answers": [int(one) for one in look("select id from there.unanswered order by id")],
+    "kept": json.loads(look(
+        "select to_json(sort_array(collect_list(struct(*)))) from there.stock_of_shelves")[0]),
     "rejected": [int(one) for one in look("select id from there.unanswered__rejected")],
     "verified": look("select verification from there.tapestry_runs"),
 }))
@@ -64,11 +76,29 @@ FILL = """
     ~ " (3, 1, timestamp'2026-01-01 13:00:00')",
     "(4, null, timestamp'2026-01-04'), (5, 3, timestamp'2026-01-04')"] %}
   {% do run_query("insert into there.messages values " ~ rows[batch]) %}
+  {% do run_query("create table if not exists there.stock (shelf int, units int) using delta") %}
+  {% for change in [
+    ["insert into there.stock values (0, 1), (0, 2), (1, 3), (2, 4), (3, 0)"],
+    ["update there.stock set units = 9 where shelf = 0 and units = 2",
+     "delete from there.stock where shelf = 1", "insert into there.stock values (3, 5)"],
+  ][batch] %}
+    {% do run_query(change) %}
+  {% endfor %}
 {% endmacro %}
 """
 
-RIGHT = {"answers": [3, 4, 5], "rejected": [2], "verified": ["passed", "passed"]}
-"""3 was an answer from Jan 2nd, 13:00, before 5 came; 5 and 4 became one on Jan 5th."""
+RIGHT = {
+    "answers": [3, 4, 5],
+    "kept": [
+        {"shelf": 0, "units": 20, "newest": 4},
+        {"shelf": 2, "units": 4},
+        {"shelf": 3, "units": 5},
+    ],
+    "rejected": [2],
+    "verified": ["passed"] * 4,
+}
+"""3 was an answer from Jan 2nd, 13:00, before 5 came; 5 and 4 became one on Jan 5th.  Shelf 0 joins
+two messages; shelf 1 went, shelf 3 came when it had some."""
 
 
 def make_project(root: Path, output: dict[str, Any]) -> None:
@@ -78,6 +108,7 @@ def make_project(root: Path, output: dict[str, Any]) -> None:
         "profiles.yml": json.dumps({"p": {"target": "t", "outputs": {"t": output}}}),
         "models/there.yml": SOURCES,
         "models/unanswered.sql": MODEL,
+        "models/stock_of_shelves.sql": KEPT,
         "macros/fill.sql": FILL,
     }.items():
         (root / name).parent.mkdir(exist_ok=True)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,19 +40,18 @@ PROFILE = (
 SHOW = """
 import sys
 from dbt.adapters.tapestry.embedded import start
-rows = start(root=sys.argv[1]).sql(
-    "select id, date_format(_matched_at, 'ss.SSSSSS') as s from demo.old order by 1, 2").collect()
+rows = start(root=sys.argv[1]).sql(sys.argv[2]).collect()
 import json; print(json.dumps([list(row) for row in rows]))
 """
 
 
 class Project:
-    """A dbt project in a folder; every run is a process."""
+    """A dbt project of one model in a folder; every run is a process."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, model: str = MODEL) -> None:
         self.root = root
         (root / "models").mkdir()
-        (root / "models/old.sql").write_text(MODEL)
+        (root / "models/old.sql").write_text(model)
         (root / "models/sources.yml").write_text(SOURCES)
         (root / "profiles.yml").write_text(PROFILE)
         (root / "dbt_project.yml").write_text("{name: killed, profile: p, config-version: 2}")
@@ -86,10 +86,25 @@ class Project:
         output, _ = process.communicate(timeout=600)
         assert process.returncode == (-signal.SIGKILL if crash_at else 0), output
 
+    def race(self, *seconds: int) -> None:
+        """Runs at once, each as of its second: one wins, the others end well or say who won."""
+        racers = [self.start(second, name=str(second)) for second in seconds]
+        outputs = [racer.communicate(timeout=600)[0] for racer in racers]
+        codes = [racer.returncode for racer in racers]
+        assert 0 in codes, outputs
+        for code, output in zip(codes, outputs, strict=True):
+            assert code == 0 or "nothing is lost" in output or "the last run went to" in output
+
     def answers(self) -> list[tuple[int, str]]:
         """What stands in the target: id and seconds of the first instant."""
+        return self.rows(
+            "select id, date_format(_matched_at, 'ss.SSSSSS') as s from demo.old order by 1, 2"
+        )
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """What a query finds, by a Spark of its own."""
         shown = subprocess.run(
-            [sys.executable, "-c", SHOW, str(self.root)],
+            [sys.executable, "-c", SHOW, str(self.root), sql],
             capture_output=True,
             text=True,
             check=True,
@@ -132,11 +147,6 @@ def test_killed_at_every_point(project: Project) -> None:
 def test_two_processes_at_once(project: Project) -> None:
     """One wins; the other ends with ConcurrentRun or runs the window after it."""
     project.run(41, load=rows((6, "null", 35), (7, "null", 36)))
-    racers = [project.start(second, name=str(second)) for second in (46, 47)]
-    outputs = [racer.communicate(timeout=600)[0] for racer in racers]
-    codes = [racer.returncode for racer in racers]
-    assert 0 in codes, outputs
-    for code, output in zip(codes, outputs, strict=True):
-        assert code == 0 or "nothing is lost" in output or "the last run went to" in output
+    project.race(46, 47)
     project.run(50)
     assert project.answers()[-2:] == [(6, "45.000000"), (7, "46.000000")]

@@ -64,6 +64,9 @@ def test_a_small_table_is_computed_whole_until_a_run_knows_better() -> None:
     assert str(small.by_sizes()) == "full: SMALL_TABLE"
     assert Cheaper(GIB, MIB, 0.3, (OWN,)).by_sizes() is None
     assert Cheaper(GIB, GIB // 20 + 1, 0.3).by_sizes() is None
+    guessed = replace(WHOLE, reason="SMALL_TABLE")
+    assert Cheaper(GIB, MIB, 0.3, (guessed, guessed, FIRST)).by_sizes() is not None
+    assert Cheaper(GIB, MIB, 0.3, (guessed, guessed, guessed, FIRST)).by_sizes() is None
 
 
 def test_many_keys_are_reached() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from tapestry.errors import SourceHistoryGone
 from tapestry.instants import micros
@@ -196,6 +196,19 @@ def _paths(table: DeltaSource, after: int, until: int) -> tuple[str, str]:
     return f"text.{_log(table, pattern)}", condition
 
 
+_VECTOR: Final = "action.add.deletionVector"
+_CHANGED_BYTES: Final = f"""coalesce(sum(action.cdc.size), CAST(
+    coalesce(sum(action.add.size) FILTER (WHERE added AND {_VECTOR} IS NULL), 0)
+    + coalesce(sum(action.remove.size) FILTER (WHERE removed), 0)
+    - coalesce(sum(action.add.size) FILTER (WHERE added AND {_VECTOR} IS NOT NULL), 0)
+    + coalesce((sum({_VECTOR}.cardinality) FILTER (WHERE added)
+      - coalesce(sum(action.remove.deletionVector.cardinality) FILTER (WHERE removed), 0))
+      * (sum(action.add.size) FILTER (WHERE added AND {_VECTOR} IS NOT NULL)
+      / sum(records) FILTER (WHERE added AND {_VECTOR} IS NOT NULL)), 0) AS BIGINT))"""
+"""Bytes of the change files, else of the files that came and went.  A file that comes with a
+deletion vector goes in the same commit without its new rows: these are what has changed of it."""
+
+
 def _query(
     table: DeltaSource, after: int, until: int, arrival: Column | None, tau: datetime | None
 ) -> str:
@@ -213,8 +226,9 @@ def _query(
     schema = (
         "commitInfo STRUCT<operation STRING, timestamp BIGINT>, metaData STRUCT<id STRING>,"
         " add STRUCT<path STRING, dataChange BOOLEAN, stats STRING, size BIGINT,"
-        " partitionValues MAP<STRING, STRING>>, cdc STRUCT<size BIGINT>,"
-        " remove STRUCT<path STRING, dataChange BOOLEAN, size BIGINT>"
+        " deletionVector STRUCT<cardinality BIGINT>, partitionValues MAP<STRING, STRING>>,"
+        " remove STRUCT<path STRING, dataChange BOOLEAN, size BIGINT,"
+        " deletionVector STRUCT<cardinality BIGINT>>, cdc STRUCT<size BIGINT>"
     )
     limit = NAMES + 1
     return f"""
@@ -242,8 +256,7 @@ SELECT version, max(action.commitInfo.operation), max(action.commitInfo.timestam
     THEN unix_micros(min(lowest) FILTER (WHERE added AND {early}) - INTERVAL {distance}) END,
   CASE WHEN count_if(added AND nulls IS NULL) = 0
     THEN coalesce(sum(nulls) FILTER (WHERE added), 0) END,
-  coalesce(sum(action.cdc.size),
-    sum(coalesce(action.add.size, action.remove.size)) FILTER (WHERE added OR removed), 0)
+  {_CHANGED_BYTES}
 FROM files GROUP BY version"""
 
 

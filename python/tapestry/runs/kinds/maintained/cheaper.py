@@ -60,9 +60,14 @@ class Cheaper:
         """The whole answer where all that a run saves is to write a small table.
 
         Both versions of the sources are read for the keys that a change reaches, and their rows.
-        A run that went by what changed knows better.
+        A run that went by what changed knows better: after some whole answers one does.
         """
-        if self.table * BESIDE >= self.size or self._incremental(0):
+        guessed = takewhile(lambda run: run.reason == Reason.SMALL_TABLE.name, self.past)
+        if (
+            self.table * BESIDE >= self.size
+            or self._incremental(0)
+            or sum(1 for _ in guessed) >= LAST
+        ):
             return None
         return Whole(Reason.SMALL_TABLE)
 

@@ -29,8 +29,11 @@ from tapestry.runs.protocol.claimed_rows import closing, first_row, following_ro
 from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan, Planned, Told
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.query.holding import SMALL
+from tapestry.runs.sources.difference import FEED
 from tapestry.runs.tables.state_row import Position, StateRow
 
+TINY = 2**20
+"""Bytes of a table that is compared with its whole answer in less time than it is written."""
 NEVER_A_FAILURE = (Reason.FIRST_RUN, Reason.ASKED)
 """Reasons that ``refresh: incremental`` does not mind."""
 
@@ -135,7 +138,7 @@ class NextRun:
             self.refuse_full(whole)
             sums = self.sums.first(last)
         if isinstance(told, Whole):
-            if not self.small or self.query.uncomparable:
+            if (sums is None and not self.shows_changes) or self.query.uncomparable:
                 comparing.views.release()
                 row = replace(row, after=self.after(sums, row.n))
                 return self.writes(row, told).overwriting()
@@ -206,6 +209,17 @@ class NextRun:
     def small(self) -> bool:
         """Is the table small enough to be compared with the whole answer?"""
         return self.standing.target is not None and self.target_size <= SMALL
+
+    @property
+    def shows_changes(self) -> bool:
+        """Does a whole answer write only the rows that differ?
+
+        Who reads the table by its changes sees no others then, and rows that stay keep the instant
+        at which they were written. Where nobody does, to find them costs more than to write all.
+        """
+        read = self.model.feeds or bool(self.query.stamps)
+        feed = str(self.model.properties.get(FEED, "")).lower() == "true"
+        return self.small and (read or feed or self.target_size <= TINY)
 
     def unchanged(self, last: StateRow, row: StateRow, comparing: Comparing) -> Plan:
         """No row of the table changes: nothing is written, or, after long, that it is so."""
