@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
+from tests.seeds import seeds
 from tests.spark.any_tables import AnyTables
 
 from tapestry.runs.kinds.maintained import source_versions
@@ -96,17 +98,18 @@ WORK = {
 
 
 @pytest.mark.parametrize("feed", [False, True], ids=["plain", "feed"])
-@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("number", seeds(1))
 def test_work_on_a_source(
-    session: Any, schema: str, monkeypatch: pytest.MonkeyPatch, work: str, feed: bool
+    session: Any, schema: str, monkeypatch: pytest.MonkeyPatch, number: int, feed: bool
 ) -> None:
-    """After it each table is the answer, as often as it comes and whatever ran before."""
+    """One work after the other, in any order: after each, every table is the answer."""
     monkeypatch.setattr(source_versions, "HELD", 0)  # the log is read, as of a large table
     odd = AnyTables(session, schema)
     more = f"tblproperties ('delta.enableChangeDataFeed' = {str(feed).lower()})"
+    rows = "(1, 1, 10), (2, 1, 20), (2, 1, 20), (3, 2, 30), (4, null, 1)"
     odd.do(
         f"create table {{s}}.odd (id int, cust int, amount int) using delta {more}",
-        "insert into {s}.odd values (1, 1, 10), (2, 1, 20), (2, 1, 20), (3, 2, 30), (4, null, 1)",
+        f"insert into {{s}}.odd values {rows}",
         "create table {s}.names using delta as select 1 as cust, 'a' as name union select 2, 'b'",
     )
     models = odd.kept(
@@ -116,8 +119,13 @@ def test_work_on_a_source(
         "select name from {s}.names n where not exists (select 1 from {s}.odd where cust = n.cust)",
     )
     odd.agree(models, 10)
-    statements = [one.replace("{t}", "{s}.odd") for one in WORK[work]]
-    odd.do(*statements)
-    odd.agree(models, 20)
-    odd.do("insert into {s}.odd (id, cust, amount) values (30, 2, 3)")
-    odd.agree(models, 30)
+    works = list(WORK)
+    random.Random(number).shuffle(works)
+    works.sort(key=lambda work: work == "new column")  # the others name no more columns than these
+    for place, work in enumerate(works):
+        odd.do(f"insert into {{s}}.odd (id, cust, amount) values {rows}")
+        odd.do(*(one.replace("{t}", "{s}.odd") for one in WORK[work]))
+        try:
+            odd.agree(models, 20 + place)
+        except Exception as error:
+            raise AssertionError(f"after {works[: place + 1][-3:]}") from error

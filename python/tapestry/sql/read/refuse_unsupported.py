@@ -73,6 +73,11 @@ def refuse_row_makers(node: exp.Select) -> None:
             raise _of_time(part.name.lower(), part.sql("spark"))
 
 
+def has_windows_of_time(tree: exp.Expr) -> bool:
+    """Does a query call window() or session_window(), which make rows of a row or join rows?"""
+    return any(_is_spark_s(node, WINDOWS_OF_TIME) for node in tree.find_all(exp.Anonymous))
+
+
 def refuse_windows_of_time(sql: str) -> None:
     """Raise Refusal for a text that could not be read and calls window() or session_window()."""
     found = _CALL_OF_WINDOW.search(sql)

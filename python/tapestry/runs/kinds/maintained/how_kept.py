@@ -16,15 +16,19 @@ from tapestry.sql.passes.tree.refuse_misplaced import refuse_misplaced
 from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.tree.refuse_subqueries import refuse_subqueries
 from tapestry.sql.read.read_query import ReadQuery, read
+from tapestry.sql.read.refuse_unsupported import has_windows_of_time
 
 REFUSE = (refuse_nondeterministic, refuse_misplaced, refuse_subqueries)
 """What no table could be the answer of, or be verified against."""
 
 
 def refuse(sql: str, catalog: Catalog) -> ReadQuery:
-    """A text as it is read; raises the Refusal of one that no table could be the answer of."""
+    """A text as it is read; raises the Refusal of one that no table could be the answer of.
+
+    Windows of time are Spark's alone: where there are some, Spark says what else is misplaced.
+    """
     query = read(sql, catalog)
-    for one in REFUSE:
+    for one in REFUSE[:1] if has_windows_of_time(query.tree) else REFUSE:
         one(query.tree, catalog)
     return query
 
@@ -62,6 +66,8 @@ def how_kept(
     """
     if decides and not wanted:
         return HowKept(None, Whole(Reason.INEXACT))
+    if has_windows_of_time(query.tree):
+        return HowKept(None, Whole(Reason.NOT_TAKEN_APART, "window"))
     try:
         kept = keep_by_keys(query, wanted, weights)
     except Refusal as refusal:

@@ -23,13 +23,12 @@ from tapestry.runs.kinds.maintained.table_change import (
     TableChange,
     at_version,
 )
-from tapestry.runs.kinds.maintained.write_run import WriteRun
+from tapestry.runs.kinds.maintained.write_run import WriteRun, is_followed
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
 from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan, Planned, Told
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.query.holding import SMALL
-from tapestry.runs.sources.difference import FEED
 from tapestry.runs.tables.state_row import Position, StateRow
 
 TINY = 2**20
@@ -217,9 +216,8 @@ class NextRun:
         Who reads the table by its changes sees no others then, and rows that stay keep the instant
         at which they were written. Where nobody does, to find them costs more than to write all.
         """
-        read = self.model.feeds or bool(self.query.stamps)
-        feed = str(self.model.properties.get(FEED, "")).lower() == "true"
-        return self.small and (read or feed or self.target_size <= TINY)
+        read = is_followed(self.model) or bool(self.query.stamps)
+        return self.small and (read or self.target_size <= TINY)
 
     def unchanged(self, last: StateRow, row: StateRow, comparing: Comparing) -> Plan:
         """No row of the table changes: nothing is written, or, after long, that it is so."""

@@ -19,7 +19,13 @@ from tapestry.runs.protocol.plan import INCREMENTAL, Figures, Planned, Proof, Re
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.protocol.writing import Creation, Overwriting
 from tapestry.runs.query.holding import NOTHING_HELD, Holding
+from tapestry.runs.sources.difference import FEED
 from tapestry.runs.tables.state_row import StateRow
+
+
+def is_followed(model: Model) -> bool:
+    """Do other models read the table, or whoever wants its changes from its change data feed?"""
+    return model.feeds or str(model.properties.get(FEED, "")).lower() == "true"
 
 
 @dataclass(frozen=True)
