@@ -50,6 +50,10 @@ UNTRIED: Mapping[tuple[str, str], str] = {
         "name columns that tell",
     ): "tests/property/test_kept_by_keys.py: no key, and why",
     ("own-column", "over another continuous"): "the same words as those of the rewriter's",
+    (
+        "clock-in-rule",
+        "compare with commit_time",
+    ): "tests/spark/test_actions.py: the clock in a rule",
     ("read-otherwise", "list the columns"): "asks for a report: a mistake of ours",
     ("read-otherwise", "see `tapestry explain`"): "asks for a report: a mistake of ours",
     ("read-otherwise", "write CAST("): "asks for a report: a mistake of ours",

@@ -38,6 +38,9 @@ class Cases(Protocol):
     def every(self, alias: str) -> exp.Table:
         """Every case, each once."""
 
+    def same(self, table: SourceTable) -> bool:
+        """Are all rows of a use of a source there in every case?"""
+
     def visible(self, table: SourceTable, alias: str) -> Visible:
         """In which cases, a relation under ``alias``, the rows of a use of a source are there."""
 

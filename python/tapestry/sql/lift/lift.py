@@ -43,6 +43,7 @@ class Lift:
     ) -> None:
         self.tables = {table.alias: table for table in tables}
         self.reads, self.cases, self.keyed = reads, cases, keyed
+        self.shares = any(cases.same(table) for table in tables)
         self.columns: dict[str, dict[str, None]] = {}
         for column in tree.find_all(exp.Column):
             if column.table in self.tables:
@@ -92,7 +93,7 @@ class Lift:
         selects = [self.value(item, case) for item in node.selects]
         where = node.args.get("where")
         conditions = [] if where is None else [self.value(where.this, case)]
-        if outer is not None and case != outer:
+        if outer is not None and case != outer:  # else nothing in it differs from case to case
             conditions.append(exp.EQ(this=copied(case), expression=copied(outer)))
         build.add_where(query, [build.operand(one) for one in conditions])
         query.set("expressions", selects)
@@ -135,33 +136,55 @@ class Lift:
         query.set("from_", exp.From(this=relation))
         for join in node.args.get("joins") or []:
             case, parts = self.join(query, join, case, parts)
+        if case is None:
+            case = self.spread(query) if outer is None else outer
         return query, case, parts
 
+    def spread(self, relation: exp.Expr) -> exp.Expr:
+        """Let each row be there in every case, which the column that is given names.
+
+        ``relation`` is what takes one more join: a query, or parentheses in its FROM.
+        """
+        alias = self.name("i")
+        relation.append("joins", exp.Join(this=self.every(alias), kind="CROSS"))
+        return exp.column(AT, table=alias)
+
     def join(
-        self, query: exp.Expr, node: exp.Join, left: exp.Expr, parts: list[exp.Expr]
-    ) -> tuple[exp.Expr, list[exp.Expr]]:
-        """One more relation, of the same case."""
+        self, query: exp.Expr, node: exp.Join, left: exp.Expr | None, parts: list[exp.Expr]
+    ) -> tuple[exp.Expr | None, list[exp.Expr]]:
+        """One more relation, of the same case; None: that is any."""
         relation, right, others = self.relation(node.this)
         side, kind = node.side, node.kind
-        on: exp.Expr = exp.EQ(this=copied(left), expression=copied(right))
-        if node.args.get("on") is not None:
-            at = right if side == "RIGHT" else left
-            written = build.operand(self.value(node.args["on"], at))
-            on = exp.And(this=written, expression=on)
         kept = kind if kind in ("SEMI", "ANTI") else ""
-        query.append("joins", exp.Join(this=relation, side=side, kind=kept or None, on=on))
+        written, asks = node.args.get("on"), False
+        if written is not None:
+            asks = not self.steady(written)
+        outer_left = bool(kept) or side in ("LEFT", "FULL")
+        if left is None and (asks or (right is not None and outer_left)):
+            left = self.spread(query)
+        if right is None and left is not None and side in ("RIGHT", "FULL"):
+            first = relation.unnest() if isinstance(relation, exp.Paren) else relation
+            right, relation = self.spread(first), exp.Paren(this=relation)
+        at = right if side == "RIGHT" else left
+        conditions = [] if written is None else [build.operand(self.value(written, at))]
+        if left is not None and right is not None:
+            conditions.append(exp.EQ(this=copied(left), expression=copied(right)))
+        on = build.conjunction(conditions)
+        how = kept or (None if on is not None or side else "CROSS")
+        query.append("joins", exp.Join(this=relation, side=side, kind=how, on=on))
         if kept:
             return left, parts
         if side in ("RIGHT", "FULL"):
             parts = [keys.perhaps(part) for part in parts]
         if side in ("LEFT", "FULL"):
             others = [keys.perhaps(part) for part in others]
-        if side == "FULL":
+        if side == "FULL" and left is not None and right is not None:
             left = exp.Coalesce(this=copied(left), expressions=[copied(right)])
-        return (right if side == "RIGHT" else left), parts + others
+        return (right if side == "RIGHT" or left is None else left), parts + others
 
-    def relation(self, node: exp.Expr) -> tuple[exp.Expr, exp.Expr, list[exp.Expr]]:
-        """One relation of FROM over cases."""
+    def relation(self, node: exp.Expr) -> tuple[exp.Expr, exp.Expr | None, list[exp.Expr]]:
+        """One relation of FROM over cases; the case of its rows, None where that is any."""
+        case: exp.Expr | None
         if encloses_relation(node):
             inner, case, parts = self.relation(node.this)
             written: exp.Expr = exp.Paren(this=inner)
@@ -171,15 +194,36 @@ class Lift:
         else:
             alias = node.alias
             keyed = self.keyed and _keeps_rows(node.this)
-            written = build.subquery(self.rows(node.this, keyed=keyed), alias)
-            case = exp.column(AT, table=alias)
+            if self.steady(node.this):
+                steady = self.unlifted(node.this)
+                written, case = exp.Subquery(this=steady, alias=copied(node.args["alias"])), None
+            else:
+                written = build.subquery(self.rows(node.this, keyed=keyed), alias)
+                case = exp.column(AT, table=alias)
             parts = [_part_of(node.this, alias)]
         for join in node.args.get("joins") or []:
             case, parts = self.join(written, join, case, parts)
         return written, case, parts
 
-    def visible(self, table: SourceTable) -> tuple[exp.Expr, exp.Expr]:
+    def steady(self, node: exp.Expr) -> bool:
+        """Is what stands there the same in every case?"""
+        if not self.shares or timing.contains_now(node):
+            return False
+        used = (self.tables.get(table.name) for table in node.find_all(exp.Table))
+        return all(table is None or self.cases.same(table) for table in used)
+
+    def unlifted(self, node: exp.Expr) -> exp.Expr:
+        """The same, over the reads of its sources."""
+        copy = copied(node)
+        for table in list(copy.find_all(exp.Table)):
+            if (source := self.tables.get(table.name)) is not None:
+                table.replace(build.table(self.reads[source.source], source.alias))
+        return copy
+
+    def visible(self, table: SourceTable) -> tuple[exp.Expr, exp.Expr | None]:
         """The rows of a source in each case."""
+        if self.cases.same(table):
+            return build.table(self.reads[table.source], table.alias), None
         listed: list[exp.Expr] = [build.column(name, table.alias) for name in self.used(table)]
         query = build.select([*listed, exp.column(AT, table="_e")])
         build.add_from(query, build.table(self.reads[table.source], table.alias))
@@ -196,8 +240,10 @@ class Lift:
         return [*self.columns.get(table.alias, {}), *hidden]
 
     # -- values -------------------------------------------------------------------------------
-    def value(self, node: exp.Expr, case: exp.Expr) -> exp.Expr:
+    def value(self, node: exp.Expr, case: exp.Expr | None) -> exp.Expr:
         """A value or condition in a case: the clock and the subqueries in it replaced."""
+        if case is None or (node.find(exp.Query) is not None and self.steady(node)):
+            return self.unlifted(node)
         copy = copied(node)
         for part in list(copy.walk(prune=lambda one: timing.is_now(one) or _is_query(one))):
             new = self.at(part, case)
@@ -214,6 +260,8 @@ class Lift:
             return timing.clock_at(part, case)
         if not _is_query(part):
             return part
+        if self.steady(part):
+            return self.unlifted(part)
         exists = isinstance(part.parent, exp.Exists)
         query = self.inner(part, case, exists)
         return query if exists else exp.Subquery(this=query)

@@ -22,6 +22,10 @@ class Instants:
         """The instants of events, each once."""
         return self.events.instants(alias)
 
+    def same(self, table: SourceTable) -> bool:
+        """No: there are no more rows of one than the keys of the instants need."""
+        return False
+
     def visible(self, table: SourceTable, alias: str) -> Visible:
         """The instants at which rows of a use are there: they have arrived and not ended."""
         at = exp.column(AT, table=alias)
