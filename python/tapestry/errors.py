@@ -119,6 +119,38 @@ class WindowError(TapestryError):
     """The window asked for cannot be run: it ends before the last one did."""
 
 
+class ReservedName(ConfigurationError):
+    """A relation, a query or a column has a name that a rule gives to something of its own."""
+
+
+class CannotPair(TapestryError):
+    """The old and the new image of an updated row cannot be told from those of other rows."""
+
+
+class BoundTablesDiffer(ConfigurationError):
+    """Rules of one action bind tables of other names, columns or types."""
+
+
+class UniqueColumnMissing(ConfigurationError):
+    """A bound table lacks some of the columns that the batches of an action are told apart by."""
+
+
+class ChangesGone(TapestryError):
+    """What a table has changed since a rule looked at it can no longer be read."""
+
+
+class StateGone(TapestryError):
+    """How another table was at a commit can no longer be read."""
+
+
+class BaselineGap(TapestryError):
+    """A rule looks at commits from a later one on than the table that it keeps was built from."""
+
+
+class ActionFailed(TapestryError):
+    """A batch of an action has failed, and will not be tried again by itself."""
+
+
 _COMMENT = re.compile(
     r"""(?P<kept>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)|/\*(?=\s).*?\*/|(?:^|(?<=\s))--\s[^\n]*\n""",
     re.DOTALL,

@@ -33,6 +33,11 @@ def from_micros(count: int) -> datetime:
 _LEAST, _MOST = micros(FIRST), micros(LAST)
 
 
+def now_utc() -> datetime:
+    """The clock of this machine."""
+    return datetime.now(timezone.utc)
+
+
 def at_or_after(count: int | None) -> datetime | None:
     """``from_micros`` as a lower bound; None where there is none, or none that can be written."""
     return None if count is None or count < _LEAST else from_micros(count)

@@ -13,7 +13,8 @@ from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.kinds.registry import parse_config
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.log import RUNS, Entry, write_log
-from tapestry.runs.protocol.plan import NOT_REFRESHED, Figures, Planned, Refreshed, Told
+from tapestry.runs.protocol.plan import Figures, Planned, Told
+from tapestry.runs.protocol.refreshed import NOT_REFRESHED, Refreshed
 from tapestry.runs.protocol.writing import Appending
 
 WHOLE = Refreshed("full", "HISTORY_GONE", "shop.orders", bytes_full=9)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from typing import Any
 
@@ -62,8 +62,17 @@ class SparkSql:
             commits=logs.commits,
             meanwhile=BESIDE.submit,
             planned_once=self.planned_once,
+            apart=self.apart,
             keeps_memory=lambda: True,
         )
+
+    @contextmanager
+    def apart(self, settings: Mapping[str, str]) -> Iterator[Session]:
+        """Another session of the same Spark."""
+        other = SparkSql(self.spark.newSession())
+        for key, value in settings.items():
+            other.spark.conf.set(key, value)
+        yield other
 
     def run(self, sql: str) -> None:
         """Execute a statement."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -49,6 +49,9 @@ class Capabilities:
         Does what Spark keeps in memory stay there, as where all of Spark is one process?  On a
         cluster what a lost executor kept is computed anew, and a condition that asks another table
         might then find something else there.  Without it, new rows are staged in a table.
+    apart
+        Another session of the same engine with settings of its own, to be closed when what is
+        inside is over.  Without it, what needs a setting for a statement is refused.
     input_files
         How many files a query would read, told from its plan.  Without it, `tapestry explain`
         says how many bytes are read and not in how many files.
@@ -63,6 +66,7 @@ class Capabilities:
     planned_once: Callable[[], AbstractContextManager[None]] = nullcontext
     keeps_memory: Callable[[], bool] = lambda: False
     input_files: Callable[[str], int | None] = lambda sql: None
+    apart: Callable[[Mapping[str, str]], AbstractContextManager[Session]] | None = None
 
 
 ONLY_SQL = Capabilities()

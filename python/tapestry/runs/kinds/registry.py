@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 KINDS: dict[str, str] = {
     "continuous": "tapestry.runs.kinds.continuous.kind:Continuous",
     "maintained": "tapestry.runs.kinds.maintained.kind:Maintained",
+    "rule": "tapestry.runs.kinds.rule.kind:Rule",
+    "action": "tapestry.runs.kinds.action.kind:Action",
+    "derived": "tapestry.runs.kinds.derived.kind:Derived",
 }
 """Name -> module and class, as entry points are written."""
 OTHER_NAMES: Mapping[str, str] = {"materialized_view": "maintained"}

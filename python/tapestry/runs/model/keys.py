@@ -34,16 +34,19 @@ class ConfigKey:
     word: bool = False
 
 
-def keyed(values: Values, text: str, word: bool = False) -> Any:
-    """A field of a dataclass of configuration, with its row of the table."""
-    row = ConfigKey("", values, " ".join(text.split()), word)
+def keyed(values: Values, text: str, word: bool = False, name: str = "") -> Any:
+    """A field of a dataclass of configuration, with its row of the table.
+
+    ``name``: what its key is called, where that is no name of a field.
+    """
+    row = ConfigKey(name, values, " ".join(text.split()), word)
     return field(default=values.default, metadata={_ROW: row})
 
 
 def rows_of(config: type[Any]) -> dict[str, ConfigKey]:
-    """The rows of a dataclass of configuration, in order."""
+    """The rows of a dataclass of configuration by its fields, in order."""
     found = {one.name: one.metadata[_ROW] for one in fields(config) if _ROW in one.metadata}
-    return {name: replace(row, name=name) for name, row in found.items()}
+    return {name: replace(row, name=row.name or name) for name, row in found.items()}
 
 
 ARRIVAL = ConfigKey("arrival", entries(), "", word=True)
@@ -66,8 +69,12 @@ class KindKeys:
     @property
     def rows(self) -> dict[str, ConfigKey]:
         """All of them, in the order of the reference."""
-        own = {} if self.own is None else rows_of(self.own)
-        return {**own, **{row.name: row for row in self.common}, ARRIVAL.name: ARRIVAL}
+        own = () if self.own is None else rows_of(self.own).values()
+        return {
+            **{row.name: row for row in own},
+            **{row.name: row for row in self.common},
+            ARRIVAL.name: ARRIVAL,
+        }
 
     def read(
         self, config: Mapping[str, Any], known: Collection[str], zone: tzinfo

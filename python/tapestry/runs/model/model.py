@@ -105,7 +105,8 @@ class ModelConfig:
         values = keys.read(config, known, zone)
         own = None
         if keys.own is not None:
-            own = keys.own(**{name: values[name] for name in rows_of(keys.own)})
+            rows = rows_of(keys.own)
+            own = keys.own(**{field: values[row.name] for field, row in rows.items()})
         return cls(**{row.name: values[row.name] for row in keys.common}, own=own)
 
 

@@ -24,9 +24,16 @@ CHECKED_POINTS: Final = (
 )
 """The steps of a run that has something to check on its new rows."""
 
+ACTION_POINTS: Final = (
+    "batches_claimed",  # the round of an action is claimed
+    "batches_executed",  # its statements have landed, nobody knows
+    "batches_noted",  # the round is over
+)
+"""The steps of a run of an action."""
+
 
 def point(name: str) -> None:
     """Die here, as by ``kill -9``, if the environment names this point; else nothing."""
-    assert name in POINTS + CHECKED_POINTS
+    assert name in POINTS + CHECKED_POINTS + ACTION_POINTS
     if os.environ.get(ENVIRONMENT) == name:
         os.kill(os.getpid(), signal.SIGKILL)

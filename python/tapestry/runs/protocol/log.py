@@ -17,7 +17,8 @@ from tapestry.runs.checks.checks import CheckResult, Findings
 from tapestry.runs.checks.verification import VERIFICATION
 from tapestry.runs.engine.own_tables import OwnTable, append_own
 from tapestry.runs.engine.session import ReadVolume, Session
-from tapestry.runs.protocol.plan import Planned, Refreshed
+from tapestry.runs.protocol.plan import Planned
+from tapestry.runs.protocol.refreshed import Refreshed
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import pins_as_json
 from tapestry.runs.tables.target import Commit, Written

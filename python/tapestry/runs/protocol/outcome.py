@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tapestry.runs.checks.checks import ERROR, WARN, CheckResult, sentences
 from tapestry.runs.engine.instants import show
-from tapestry.runs.protocol.plan import NOT_REFRESHED, Refreshed
+from tapestry.runs.protocol.refreshed import NOT_REFRESHED, Refreshed
 from tapestry.words import counted
 
 

@@ -5,6 +5,7 @@ A kind of model decides (``kind.py``); ``run.py`` carries out what is decided.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,64 +13,16 @@ from typing import ClassVar, TypeAlias
 
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.checks.verification import Verification
+from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.ask import MemoryRequest
 from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.outcome import Outcome
+from tapestry.runs.protocol.refreshed import NOT_REFRESHED, Refreshed
 from tapestry.runs.protocol.writing import Writing
 from tapestry.runs.sources.kept_commits import UnkeptCommits
-from tapestry.runs.tables.kept import KeptRows
+from tapestry.runs.tables.kept import WrittenBeside
 from tapestry.runs.tables.state_row import StateRow
-from tapestry.words import counted
-
-INCREMENTAL = "incremental"
-
-
-@dataclass(frozen=True)
-class Refreshed:
-    """Brings a table up to date of which rows go out, too: how, and why so.
-
-    refresh
-        ``incremental``: by what has changed; ``full``: by the whole answer. '': only added to.
-    reason
-        The name of the reason for the whole answer; ``about``: what that reason is about.
-    inserted, updated, deleted
-        Rows that come in, take the place of others, and go out; None: that is not counted.
-    bytes_full
-        The size of all that the whole answer is computed from.
-    bytes_changed
-        The size of what told which rows of the sources had changed; None: that was not asked.
-    """
-
-    refresh: str = ""
-    reason: str = ""
-    about: str = ""
-    inserted: int | None = None
-    updated: int | None = None
-    deleted: int | None = None
-    bytes_full: int | None = None
-    bytes_changed: int | None = None
-
-    @property
-    def by_changes(self) -> bool:
-        """Is the table brought up to date by what has changed?"""
-        return self.refresh == INCREMENTAL
-
-    def told(self, rows: int | None) -> str:
-        """The same for dbt's line; ``rows``: how many were written, where nothing was counted.
-
-        >>> Refreshed("incremental", "", "", 12, 3, 1).told(None)
-        '12 inserted, 3 updated, 1 deleted; incremental'
-        >>> Refreshed("full", "NO_KEY").told(7)
-        '7 rows; full: NO_KEY'
-        """
-        how = f"{self.refresh}: {self.reason}" if self.reason else self.refresh
-        if self.inserted is None:
-            return how if rows is None else f"{counted(rows, 'row')}; {how}"
-        return f"{self.inserted} inserted, {self.updated} updated, {self.deleted} deleted; {how}"
-
-
-NOT_REFRESHED = Refreshed()
-"""A table that is only added to has none of it."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +121,7 @@ class Beforehand:
 
     commits: tuple[UnkeptCommits, ...] = ()
     statements: tuple[str, ...] = ()
-    beside: tuple[KeptRows, ...] = ()
+    beside: tuple[WrittenBeside, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.commits or self.statements or self.beside)
@@ -271,6 +224,24 @@ class Planned:
         return checks or self.writing.rests_on_table
 
 
-Decided: TypeAlias = Nothing | Planned
+class OwnRun(ABC):
+    """A run that writes no table of its model's own: it carries itself out."""
+
+    action: ClassVar[str] = "perform"
+
+    model: Model
+    told: Told
+
+    @property
+    @abstractmethod
+    def main(self) -> str:
+        """What is executed, for people."""
+
+    @abstractmethod
+    def carry_out(self, session: Session, invocation: Invocation) -> Outcome:
+        """Do it; raises what the model's kind says."""
+
+
+Decided: TypeAlias = Nothing | Planned | OwnRun
 """What is left to be done once everything that had crashed is brought to its end."""
 Plan: TypeAlias = Decided | Leftover | CloseRun

@@ -21,7 +21,7 @@ from tapestry.runs.protocol.confirm import confirm, is_due, settle, tidy
 from tapestry.runs.protocol.kind import Kind
 from tapestry.runs.protocol.log import Entry
 from tapestry.runs.protocol.outcome import Outcome
-from tapestry.runs.protocol.plan import CloseRun, Decided, Leftover, Nothing, Plan, Planned
+from tapestry.runs.protocol.plan import CloseRun, Decided, Leftover, Nothing, OwnRun, Plan, Planned
 from tapestry.runs.protocol.states import Claimed, Committed, Failed
 from tapestry.runs.query.holding import release
 from tapestry.runs.query.relations import plain
@@ -53,6 +53,8 @@ def prepare(
     elif isinstance(planned, Planned) and planned.circumstances.again:
         finished = str(execute(session, kind, planned, invocation))
         planned = plan()
+    if isinstance(planned, OwnRun):
+        return planned
     if isinstance(planned, CloseRun | Leftover):
         raise concurrent(planned.row)
     if isinstance(planned, Planned) and planned.circumstances.again:
@@ -70,6 +72,8 @@ def execute(session: Session, kind: Kind, planned: Decided, invocation: Invocati
     if isinstance(planned, Nothing):
         _complete(invocation, planned)
         return Outcome("nothing", None, planned.t, finished=planned.told.finished)
+    if isinstance(planned, OwnRun):
+        return planned.carry_out(session, invocation)
     invocation.asked.requests += planned.requests
     try:
         with for_little(session, planned.little):
@@ -206,7 +210,7 @@ def _abandon(session: Session, claimed: Claimed, invocation: Invocation) -> None
         logger.debug("the run that failed was not closed: %s", error)
 
 
-def _complete(invocation: Invocation, planned: Decided) -> None:
+def _complete(invocation: Invocation, planned: Nothing | Planned) -> None:
     """The table stands as the models that read it are to read it in this invocation."""
     name = plain(planned.model.relation)
     invocation.pins.left.add(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tapestry.errors import ConfigurationError, Refusal
 from tapestry.names import COMMITTED_AT, GENERATION_PROPERTY, MATCHED_AT
@@ -18,6 +18,24 @@ from tapestry.sql import Catalog, Scan, Source, View, relation_names
 from tapestry.sql.catalog import Column
 
 STATIC = "static"
+
+
+@dataclass(frozen=True)
+class Unsaid:
+    """Stands in for what a project does not say of what a query reads.
+
+    arrival
+        That of a source of which nothing is said; None: it has to be said.
+    given
+        Relations that stand for no table.
+    """
+
+    arrival: str | None = None
+    given: Mapping[str, Source] = field(default_factory=dict)
+
+
+NOTHING_ASSUMED = Unsaid()
+ALL_STATIC = Unsaid(STATIC)
 
 
 @dataclass(frozen=True)
@@ -55,14 +73,15 @@ class Relations:
 
 
 def read_relations(
-    session: Session, sql: str, model: Model, pins: Pins, time_zone: str, unsaid: str | None = None
-) -> Relations:
+    session: Session, sql: str, model: Model, pins: Pins, time_zone: str,
+    unsaid: Unsaid = NOTHING_ASSUMED,
+) -> Relations:  # fmt: skip
     """Look at everything that ``sql`` reads, through views, at this invocation's pins.
 
-    ``unsaid`` is the arrival of a source of which nothing is said.
+    ``unsaid`` stands in for what the project does not say.
 
     Raises Refusal for a name that is not there or cannot be pinned, and for the model itself;
-    ConfigurationError for a source whose arrival nobody declared, without ``unsaid``.
+    ConfigurationError for a source whose arrival nobody declared or assumes.
     """
     relations: dict[str, Source | View] = {}
     tables: dict[str, Pinned] = {}
@@ -70,6 +89,9 @@ def read_relations(
     while open_names:
         name = open_names.pop()
         if name in relations:
+            continue
+        if name in unsaid.given:
+            relations[name] = unsaid.given[name]
             continue
         if in_session(name) == plain(model.relation):
             raise Refusal(
@@ -83,7 +105,7 @@ def read_relations(
             relations[name] = found
             open_names += [_inside(found, inner) for inner in relation_names(found.sql)]
             continue
-        said = _said(found, name, model, unsaid)
+        said = _said(found, name, model, unsaid.arrival)
         if said == COMMIT:
             found = pins.committed(session, in_session(name), found)
         tables[name] = found

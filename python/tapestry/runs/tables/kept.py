@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import sleep
+from typing import Protocol
 
 from tapestry.errors import ConfigurationError, StateMissing
 from tapestry.names import SIDE_PROPERTY
@@ -222,7 +223,8 @@ class KeptTable:
 
     def _make(self, session: Session, target: str) -> None:
         named = {SIDE_PROPERTY: self.suffix}
-        columns = {GENERATION: "string", NUMBER: "bigint", **self.columns}
+        own = {GENERATION: "string", NUMBER: "bigint", **self.columns}
+        columns: dict[str, str] = {identifier(name): kind for name, kind in own.items()}
         create_own(session, self.table_of(target), columns, self.comment, named)
 
     def _insert(
@@ -242,6 +244,17 @@ class KeptTable:
                 if not lost_race(error) or attempt + 1 == ATTEMPTS:
                     raise
                 sleep(0.2 * (attempt + 1))
+
+
+class WrittenBeside(Protocol):
+    """Rows that a run writes once, before those of its target."""
+
+    @property
+    def tidies(self) -> bool:
+        """When the run has landed, is what does not count any more removed?"""
+
+    def write(self, session: Session, run: RunIdentity) -> None:
+        """Write them, however often the run is executed."""
 
 
 @dataclass(frozen=True)

@@ -21,15 +21,7 @@ from tapestry.runs.kinds.continuous.window.sources_of_run import (
 )
 from tapestry.runs.protocol.claimed_rows import following_row
 from tapestry.runs.protocol.finish_rewind import finish
-from tapestry.runs.protocol.plan import (
-    CloseRun,
-    Decided,
-    Leftover,
-    Nothing,
-    Plan,
-    Planned,
-    Told,
-)
+from tapestry.runs.protocol.plan import CloseRun, Decided, Leftover, Nothing, Plan, Planned, Told
 from tapestry.runs.query.settings import grown_otherwise, refuse_grown_otherwise, same_query
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
 from tapestry.runs.sources.earlier_pins import AsRead

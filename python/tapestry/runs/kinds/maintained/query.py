@@ -14,7 +14,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.declared import NOTHING_DECLARED, Declared, declared
 from tapestry.runs.kinds.maintained.how_kept import HowKept, how_kept, refuse
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.relations import STATIC, Relations, read_relations
+from tapestry.runs.query.relations import ALL_STATIC, STATIC, Relations, read_relations
 from tapestry.runs.query.settings import settings_line
 from tapestry.runs.sources.contents import canonical
 from tapestry.runs.sources.describe import refuse_reserved
@@ -158,7 +158,7 @@ def read_query(
     ConfigurationError for an expectation or a key that does not fit its columns.
     """
     sql, pins, zone = sql or model.sql, pins or invocation.pins, invocation.time_zone
-    relations = read_relations(session, sql, model, pins, zone, unsaid=STATIC)
+    relations = read_relations(session, sql, model, pins, zone, ALL_STATIC)
     whole = refuse(sql, relations.catalog)
     shown = _columns(session, invocation, whole, relations)
     refuse_reserved(model.name, shown, ())

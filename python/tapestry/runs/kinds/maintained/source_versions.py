@@ -18,7 +18,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.cheaper import Cheaper
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
-from tapestry.runs.kinds.maintained.views import Views
+from tapestry.runs.query.views import Views
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.difference import (
     COPIES,

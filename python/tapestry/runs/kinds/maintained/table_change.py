@@ -23,7 +23,7 @@ from tapestry.runs.kinds.maintained.nearly_equal import but_for_rounding
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
-from tapestry.runs.kinds.maintained.views import Views
+from tapestry.runs.query.views import Views
 from tapestry.runs.tables.state_row import Position
 from tapestry.sql.operators.block import asks_in_list
 from tapestry.sql.operators.compare_versions import KeptArm, Texts, compare

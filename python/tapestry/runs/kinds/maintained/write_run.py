@@ -15,7 +15,8 @@ from tapestry.runs.kinds.maintained.table_change import TableChange, at_version
 from tapestry.runs.kinds.maintained.unique_rows import UniqueRows
 from tapestry.runs.kinds.maintained.verify import AnswerVerified, is_verified
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol.plan import INCREMENTAL, Figures, Planned, Proof, Refreshed, Told
+from tapestry.runs.protocol.plan import Figures, Planned, Proof, Told
+from tapestry.runs.protocol.refreshed import INCREMENTAL, Refreshed
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.protocol.writing import Creation, Overwriting
 from tapestry.runs.query.holding import NOTHING_HELD, Holding

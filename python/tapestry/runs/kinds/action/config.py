@@ -1,0 +1,75 @@
+"""The keys of an action: its own, and which of the common ones it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta, tzinfo
+
+from tapestry.runs.model.keys import KindKeys, keyed
+from tapestry.runs.model.model import COMMON
+from tapestry.runs.model.values import Values, choice, length, texts, whole_number
+
+
+def _switch() -> Values:
+    """Yes or no; no by default."""
+    words = choice("false", "true")
+
+    def read(key: str, value: object, zone: tzinfo) -> bool:
+        return bool(words.read(key, str(value).lower(), zone) == "true")
+
+    return Values(read, False, "`true` or `false`")
+
+
+@dataclass(frozen=True)
+class ActionConfig:
+    """Keys that the author of an action has besides those of any kind.
+
+    It is ``model.config.own`` of each such model. Source: STRIP, section 2.
+    """
+
+    unique: bool = keyed(
+        _switch(),
+        """All firings that wait go into one batch. Without it each firing is a batch of its
+        own.""",
+        word=True,
+    )
+    unique_on: tuple[str, ...] = keyed(
+        texts("columns", "[comp]"),
+        """Columns of the bound rows: all rows with the same values in them that wait go into one
+        batch, those with others into others; NULL is a value.""",
+    )
+    max_batches: int = keyed(
+        whole_number(200, "write one like 200: so many batches a run, each a commit", 1),
+        """At most so many batches are executed in a run; the others wait for the next one.""",
+    )
+    attempts: int = keyed(
+        whole_number(5, "write one like 5: so often is a batch executed at most", 1),
+        """How often a batch that fails is executed, the first time included; then it is dead.""",
+        word=True,
+    )
+    backoff: timedelta = keyed(
+        length(timedelta(seconds=2)),
+        """How long a batch waits before it is executed a second time; before each further time
+        twice as long, ten minutes at most.""",
+        word=True,
+    )
+    timeout: timedelta = keyed(
+        length(timedelta(minutes=10)),
+        """How long a round of batches is left to the run that has claimed it; then any other run
+        executes it again.""",
+        word=True,
+    )
+    on_dead: str = keyed(
+        choice("continue", "block"),
+        """What becomes of the rows of a key whose batch is dead. `continue`: later ones go into
+        the next batch. `block`: they wait until the dead batch is replayed or dropped.""",
+    )
+
+
+KEYS = KindKeys((COMMON["every"], COMMON["priority"]), ActionConfig)
+"""All of them."""
+
+
+def config_of(own: object) -> ActionConfig:
+    """The keys of the kind's own of a model's configuration."""
+    return own if isinstance(own, ActionConfig) else ActionConfig()

@@ -1,0 +1,76 @@
+"""The kind `action`: the batches of firings that are due, each executed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from tapestry.errors import ConfigurationError, NotRunYet
+from tapestry.quoting import Sql
+from tapestry.runs.checks.verification import Audited
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.action.config import KEYS, config_of
+from tapestry.runs.kinds.action.perform import Perform
+from tapestry.runs.kinds.action.statement import names_said, statements_in
+from tapestry.runs.model.keys import KindKeys
+from tapestry.runs.model.model import Model
+from tapestry.runs.model.triggers import triggers_of
+from tapestry.runs.protocol.kind import Explained
+from tapestry.runs.protocol.plan import Plan
+from tapestry.sql import Catalog
+
+
+class Action:
+    """Plans a run that carries itself out: its statements write tables of the author's."""
+
+    own_columns: ClassVar[Mapping[str, Sql]] = {}
+    arrival: ClassVar[str | None] = None
+    keys: ClassVar[KindKeys] = KEYS
+
+    def plan(
+        self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
+    ) -> Plan:
+        """Decide; writes nothing. Raises ConfigurationError for an action that cannot be run."""
+        config = config_of(model.config.own)
+        if config.unique and config.unique_on:
+            raise ConfigurationError(
+                "unique and unique_on say two things: one batch of all, and one for each value",
+                where=model.file,
+                hint="keep one of them",
+            )
+        triggers_of(model)
+        statements_in(model.sql, model.file)
+        known = {"idempotency_key", "release", "attempt"}
+        known |= {f"key.{name.lower()}" for name in config.unique_on}
+        if odd := [name for name in names_said(model.sql) if name not in known]:
+            raise ConfigurationError(
+                f"batch('{odd[0]}') is nothing that a batch says of itself",
+                where=model.file,
+                hint=f"there is {', '.join(sorted(known))}",
+            )
+        return Perform(model, full_refresh)
+
+    def refuse(self, model: Model, catalog: Catalog) -> None:
+        """Refuse nothing: an action is read with its rules."""
+
+    def explain(
+        self, session: Session, model: Model, invocation: Invocation, stored: bool
+    ) -> Explained:
+        """How its batches are made."""
+        config = config_of(model.config.own)
+        how = "one batch a firing"
+        if config.unique:
+            how = "one batch of all firings"
+        elif config.unique_on:
+            how = f"one batch for each {', '.join(config.unique_on)}"
+        return Explained((), strategy=how)
+
+    def audit(
+        self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
+    ) -> Audited:
+        """An action has no table of its own to be checked."""
+        raise NotRunYet(
+            f"{model.name} is an action: what it writes are tables of others",
+            hint="verify the table that it writes",
+        )

@@ -1,0 +1,264 @@
+"""The rules of an action as they stand: which rows of their tables count, and how they look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from tapestry.errors import (
+    BaselineGap,
+    BoundTablesDiffer,
+    ConfigurationError,
+    StateMissing,
+    UniqueColumnMissing,
+)
+from tapestry.quoting import identifier, relation_name, string
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.column_types import columns_of_table
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+from tapestry.runs.tables.batches import Cut
+from tapestry.runs.tables.bound_rows import (
+    ADDED_BY_US,
+    AFTER,
+    BOUND,
+    COMMIT_VERSION,
+    SHOWN,
+    START,
+    TABLE,
+    N,
+)
+from tapestry.runs.tables.kept import GENERATION, MARKS, NUMBER, Marks, kept_name
+from tapestry.runs.tables.target import commits_after, look, newest_commits
+
+_OWN_MARKS = frozenset({GENERATION, NUMBER})
+
+
+@dataclass(frozen=True)
+class BoundTable:
+    """A bound table of a rule: where it stands, and the columns that are bound.
+
+    beside
+        It stands beside the rule's own table, and marks whose its rows are.
+    """
+
+    name: str
+    table: str
+    columns: tuple[tuple[str, str], ...]
+    beside: bool
+
+    def has(self, wanted: Sequence[str]) -> list[str]:
+        """Those of some columns that it has, as they are written there."""
+        names = {name.lower(): name for name, _ in self.columns}
+        return [names[one.lower()] for one in wanted if one.lower() in names]
+
+    def counting(self, cut: Cut) -> str:
+        """The condition that a row was written by a run up to that of a cut."""
+        if self.beside:
+            return MARKS.counts(cut.generation, cut.n, cut.failed, own=True)
+        own = Marks(string(cut.generation), identifier(N))
+        return own.counts(cut.generation, cut.n, cut.failed, own=True)
+
+    def rows(self, cut: Cut, more: str = "") -> str:
+        """A SELECT of the rows of a cut that an action sees."""
+        names = [identifier(name) for name, _ in self.columns]
+        return (
+            f"SELECT {', '.join([*names, *SHOWN])} FROM {relation_name(self.table)}"
+            f" WHERE {self.counting(cut)} AND {COMMIT_VERSION} > {cut.after:d}"
+            f" AND {COMMIT_VERSION} <= {cut.until:d}{more}"
+        )
+
+
+@dataclass(frozen=True)
+class RuleRead:
+    """A rule as it stands.
+
+    n
+        Its last run that has landed.
+    failed
+        Those before it that were closed without rows.
+    after
+        How long a firing waits.
+    table
+        The one that it looks at, and ``start`` the commit after which it began to.
+    baseline
+        The commit up to which the tables that the action writes hold its firings already.
+    """
+
+    relation: str
+    generation: str
+    n: int
+    failed: tuple[int, ...]
+    after: timedelta
+    bound: Mapping[str, BoundTable]
+    table: str = ""
+    start: int = -1
+    baseline: int = -1
+
+    def cut(self, after: int, until: int) -> Cut:
+        """Its firings after one commit up to another."""
+        return Cut(self.generation, self.n, after, until, self.failed)
+
+    def unheld(self, cut: Cut) -> Cut:
+        """Those of a cut that the tables that the action writes do not hold yet."""
+        return replace(cut, after=max(cut.after, self.baseline))
+
+
+def read_rules(
+    session: Session,
+    model: Model,
+    invocation: Invocation,
+    relations: Sequence[str],
+    written: Sequence[str] = (),
+) -> list[RuleRead] | None:
+    """The rules of an action; None where one of them has not run yet.
+
+    ``written`` are the tables that the action writes.
+
+    Raises ConfigurationError for a relation that is no rule's, StateMissing for one whose state is
+    gone, BoundTablesDiffer where two of them bind something else.
+    """
+    found = []
+    for relation in relations:
+        one = _read(session, model, invocation, relation)
+        if one is None:
+            return None
+        found.append(one)
+    _refuse_different(model, found)
+    return [_above_baselines(session, model, invocation, one, written) for one in found]
+
+
+def _above_baselines(
+    session: Session,
+    model: Model,
+    invocation: Invocation,
+    rule: RuleRead,
+    written: Sequence[str],
+) -> RuleRead:
+    """The rule, with the last commit that derived tables among those written hold already.
+
+    Raises BaselineGap where the rule has not looked at all commits after it.
+    """
+    for name in written:
+        target = look(session, name)
+        if target is None or target.generation is None or target.kind != "derived":
+            continue
+        row = invocation.states.of(session, target.generation)
+        pin = None if row is None else row.after.pins.get(rule.table)
+        if pin is None:
+            continue
+        if pin.version < rule.start:
+            raise BaselineGap(
+                f"{name} was built from version {pin.version} of {rule.table}, and {rule.relation}"
+                f" looks at the commits after version {rule.start}",
+                where=model.file,
+                hint=f"build {name} anew: --full-refresh; or the rule, with begin:"
+                f" {pin.version + 1}",
+            )
+        rule = replace(rule, baseline=max(rule.baseline, pin.version))
+    return rule
+
+
+def _read(session: Session, model: Model, invocation: Invocation, relation: str) -> RuleRead | None:
+    target = look(session, relation)
+    if target is None:
+        return None
+    if target.generation is None or target.kind != "rule":
+        raise ConfigurationError(
+            f"{model.name} is triggered by {relation}, which is no rule",
+            where=model.file,
+            hint="write a rule over that table (materialized='rule'), and name the rule here",
+        )
+    row = invocation.states.of(session, target.generation)
+    if row is None:
+        raise StateMissing(
+            f"{invocation.state_table} knows nothing of the rule {relation}",
+            where=model.file,
+            hint="bring the state table back, or run the rule with --full-refresh",
+        )
+    commits = newest_commits(session, relation)
+    ours = [one.n for one in commits if one.generation == row.generation and one.n is not None]
+    if not ours:
+        commits = commits_after(session, relation, -1)
+        ours = [one.n for one in commits if one.generation == row.generation and one.n is not None]
+    n = min(row.n, max(ours, default=0))
+    position = row.after if n == row.n or row.before is None else row.before
+    names = [str(one) for one in position.own.get(BOUND, ())]
+    after = timedelta(microseconds=int(position.own.get(AFTER, 0)))
+    bound = {
+        name: _bound(session, name, relation if place == 0 else kept_name(relation, f"__{name}"),
+                     beside=place > 0)
+        for place, name in enumerate(names)
+    }  # fmt: skip
+    table, start = str(position.own.get(TABLE, "")), int(position.own.get(START, -1))
+    return RuleRead(relation, row.generation, n, row.failed, after, bound, table, start)
+
+
+def _bound(session: Session, name: str, table: str, beside: bool) -> BoundTable:
+    hidden = {*ADDED_BY_US, *_OWN_MARKS} if beside else set(ADDED_BY_US)
+    described = columns_of_table(session, table)
+    columns = tuple((column, kind) for column, kind in described if column not in hidden)
+    return BoundTable(name, table, columns, beside)
+
+
+def _refuse_different(model: Model, rules: Sequence[RuleRead]) -> None:
+    first, *others = rules
+    for other in others:
+        for name in dict.fromkeys([*first.bound, *other.bound]):
+            one, two = first.bound.get(name), other.bound.get(name)
+            if one is not None and two is not None and one.columns == two.columns:
+                continue
+            raise BoundTablesDiffer(
+                f"the rules of {model.name} bind different tables: {name} of {first.relation} is"
+                f" {_told(one)}, of {other.relation} {_told(two)}",
+                where=model.file,
+                hint="let their queries have the same names, columns and types (bind_as, CAST)",
+            )
+
+
+def _told(table: BoundTable | None) -> str:
+    if table is None:
+        return "not bound"
+    return ", ".join(f"{name} {kind}" for name, kind in table.columns)
+
+
+def split_by(model: Model, rule: RuleRead, unique_on: Sequence[str]) -> list[BoundTable]:
+    """The bound tables whose rows are split by the columns of `unique_on`.
+
+    Raises UniqueColumnMissing for a table that has some of them only, or where none has them.
+    """
+    split = []
+    for table in rule.bound.values():
+        has = table.has(unique_on)
+        if len(has) == len(unique_on):
+            split.append(table)
+        elif has:
+            raise _missing(model, f"{table.name} of {rule.relation}", unique_on, has)
+    if not split:
+        raise _missing(model, f"no bound table of {rule.relation}", unique_on, [])
+    return split
+
+
+def _missing(
+    model: Model, where: str, unique_on: Sequence[str], has: Sequence[str]
+) -> UniqueColumnMissing:
+    lacks = [one for one in unique_on if one.lower() not in {name.lower() for name in has}]
+    told = f"{where} lacks {', '.join(lacks)}" if has else f"{where} has {', '.join(unique_on)}"
+    return UniqueColumnMissing(
+        f"unique_on: {told}",
+        where=model.file,
+        hint="select the columns in the rule's query, all of them or none in a table that is to go"
+        " whole into each batch",
+    )
+
+
+def key_of(table: BoundTable, unique_on: Sequence[str]) -> str:
+    """SQL: the values that tell the batch of a row, as JSON text."""
+    kinds, values = dict(table.columns), []
+    for name in table.has(unique_on):
+        value: str = identifier(name)
+        if kinds[name] in ("float", "double"):
+            value = f"{value} + CAST(0 AS {kinds[name]})"  # -0.0 is equal to 0.0
+        values.append(f"CAST({value} AS STRING)")
+    return f"to_json(array({', '.join(values)}))"

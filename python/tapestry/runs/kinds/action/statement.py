@@ -1,0 +1,187 @@
+"""The author's SQL of an action, with the rows of one batch in it.
+
+    merge into t using (select … from matches …) …
+    WITH matches AS (the rows of the batch) merge into t using (select … from matches …) …
+
+The bound tables are CTEs of each statement: nothing of a batch is ever seen by another session.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import Token, TokenType, exp
+from sqlglot.errors import SqlglotError
+
+from tapestry.errors import ConfigurationError
+from tapestry.quoting import identifier, string
+from tapestry.runs.kinds.action.config import ActionConfig
+from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
+from tapestry.runs.tables.batches import ActionBatch
+from tapestry.runs.tables.bound_rows import COMMIT_VERSION, SHOWN
+from tapestry.sql.read.parse import table_name
+
+_SAID = re.compile(r"'\{tapestry\.batch:([^']*)\}'")
+"""What the macro `batch` renders."""
+_KEY = "key."
+
+
+def batch_mark(name: str) -> str:
+    """Render the macro `batch`: a literal that stands for what a batch says of itself.
+
+    >>> batch_mark("key.comp")
+    "'{tapestry.batch:key.comp}'"
+    """
+    return f"'{{tapestry.batch:{str(name).replace(chr(39), '')}}}'"
+
+
+@dataclass(frozen=True)
+class ActionStatement:
+    """One statement of an action: where its text begins, and whether it has a WITH of its own."""
+
+    text: str
+    with_: bool
+
+
+def statements_in(sql: str, where: str = "") -> tuple[ActionStatement, ...]:
+    """The statements of a text, without the comments before them.
+
+    Raises ConfigurationError for a text without any, or that cannot be read.
+    """
+    try:
+        tokens = sqlglot.tokenize(sql, read="spark")
+    except SqlglotError as error:
+        raise ConfigurationError(
+            f"the action's SQL cannot be read: {str(error).splitlines()[0]}",
+            where=where,
+            hint="is a quote or a comment left open?",
+        ) from error
+    found: list[list[Token]] = []
+    current: list[Token] = []
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            found.append(current)
+            current = []
+        else:
+            current.append(token)
+    found.append(current)
+    parts = []
+    for group in found:
+        if not group:
+            continue
+        has_with = group[0].token_type == TokenType.WITH
+        first = group[1] if has_with and len(group) > 1 else group[0]
+        parts.append(ActionStatement(sql[first.start : group[-1].end + 1], has_with))
+    if not parts:
+        raise ConfigurationError(
+            "the action does nothing: its text has no statement",
+            where=where,
+            hint="write an INSERT or a MERGE that reads the rows bound by its rule",
+        )
+    return tuple(parts)
+
+
+def written_tables(sql: str) -> tuple[str, ...]:
+    """The tables that the statements of a text write, as far as they can be told."""
+    try:
+        trees = sqlglot.parse(sql, read="spark")
+    except SqlglotError:
+        return ()
+    found = []
+    for tree in trees:
+        target = (
+            tree.this
+            if isinstance(tree, exp.Merge | exp.Insert | exp.Update | exp.Delete)
+            else None
+        )
+        if isinstance(target, exp.Schema):
+            target = target.this
+        if isinstance(target, exp.Table):
+            found.append(table_name(target))
+    return tuple(dict.fromkeys(found))
+
+
+def bound_names(rules: Sequence[RuleRead]) -> dict[str, None]:
+    """The names of the bound tables, in order."""
+    return dict.fromkeys(name for rule in rules for name in rule.bound)
+
+
+def bound_rows(
+    batch: ActionBatch, rules: Sequence[RuleRead], config: ActionConfig, name: str
+) -> str:
+    """A SELECT of the rows of a batch in a bound table."""
+    parts = []
+    for rule in rules:
+        table, cut = rule.bound[name], batch.cut.get(rule.relation)
+        if cut is None:
+            continue
+        parts.append(table.rows(rule.unheld(cut), _of_key(batch, rule, config, table)))
+    if parts:
+        return " UNION ALL ".join(parts)
+    columns = rules[0].bound[name].columns
+    nothing = [f"CAST(NULL AS {kind}) AS {identifier(one)}" for one, kind in columns]
+    kinds = ("timestamp", "bigint", "bigint")
+    nothing += [f"CAST(NULL AS {kind}) AS {one}" for one, kind in zip(SHOWN, kinds, strict=True)]
+    return f"SELECT {', '.join(nothing)} FROM range(0)"
+
+
+def _of_key(batch: ActionBatch, rule: RuleRead, config: ActionConfig, table: BoundTable) -> str:
+    """The condition that a row belongs to a batch of `unique_on`, behind AND.
+
+    A table without the columns goes whole to each batch of a firing: those of the commits that
+    have the key in a table with them.
+    """
+    if not config.unique_on:
+        return ""
+    key = string(batch.key or "")
+
+    def holds(one: BoundTable) -> str:
+        return f" AND {key_of(one, config.unique_on)} = {key}"
+
+    every = len(config.unique_on)
+    split = [one for one in rule.bound.values() if len(one.has(config.unique_on)) == every]
+    if table in split:
+        return holds(table)
+    cut = rule.unheld(batch.cut[rule.relation])
+    commits = " UNION ".join(
+        f"SELECT {COMMIT_VERSION} FROM ({one.rows(cut, holds(one))})" for one in split
+    )
+    return f" AND {COMMIT_VERSION} IN ({commits})"
+
+
+def with_rows(
+    part: ActionStatement, rows: Mapping[str, str], said: Mapping[str, str | None]
+) -> str:
+    """A statement over the rows of a batch; ``said`` is what the macro `batch` stands for."""
+
+    def literal(found: re.Match[str]) -> str:
+        value = said.get(found[1].lower())
+        return "CAST(NULL AS STRING)" if value is None else string(value)
+
+    text = _SAID.sub(literal, part.text)
+    listed = ",\n".join(f"{identifier(name)} AS (\n{select}\n)" for name, select in rows.items())
+    return f"WITH {listed}{',' if part.with_ else ''}\n{text}"
+
+
+def said_of(
+    batch: ActionBatch, config: ActionConfig, idempotency_key: str
+) -> dict[str, str | None]:
+    """Give the values that `batch('…')` stands for in a batch."""
+    found: dict[str, str | None] = {
+        "idempotency_key": idempotency_key,
+        "release": batch.release.isoformat(),
+        "attempt": str(batch.event.attempt),
+    }
+    values = json.loads(batch.key) if batch.key and config.unique_on else []
+    for name, value in zip(config.unique_on, values, strict=False):
+        found[_KEY + name.lower()] = value
+    return found
+
+
+def names_said(sql: str) -> list[str]:
+    """The names that a text asks of its batch."""
+    return [name.lower() for name in _SAID.findall(sql)]

@@ -1,0 +1,65 @@
+"""The kind `rule`: rows bound by the commits of a table that fire it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from tapestry.errors import NotRunYet, Refusal
+from tapestry.quoting import Sql
+from tapestry.runs.checks.verification import Audited
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.rule.config import KEYS
+from tapestry.runs.kinds.rule.plan_run import NextRuleRun
+from tapestry.runs.kinds.rule.triggers import read_rule
+from tapestry.runs.model.keys import KindKeys
+from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.kind import Explained
+from tapestry.runs.protocol.plan import Plan
+from tapestry.runs.protocol.standing import stand
+from tapestry.runs.tables.bound_rows import COMMIT_TIME, COMMIT_VERSION, ROW, N
+from tapestry.sql import Catalog
+
+
+class Rule:
+    """Plans a run over the commits since the last one; what they fire is appended."""
+
+    own_columns: ClassVar[Mapping[str, Sql]] = {
+        N: Sql("BIGINT"),
+        COMMIT_VERSION: Sql("BIGINT"),
+        COMMIT_TIME: Sql("TIMESTAMP"),
+        ROW: Sql("BIGINT"),
+    }
+    arrival: ClassVar[str] = COMMIT_TIME
+    keys: ClassVar[KindKeys] = KEYS
+
+    def plan(
+        self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
+    ) -> Plan:
+        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
+        rule = read_rule(session, model, invocation)
+        standing = stand(session, model, invocation, full_refresh)
+        return NextRuleRun(session, model, invocation, standing, rule).plan()
+
+    def refuse(self, model: Model, catalog: Catalog) -> None:
+        """Refuse nothing: a rule is read over the table that triggers it."""
+
+    def explain(
+        self, session: Session, model: Model, invocation: Invocation, stored: bool
+    ) -> Explained:
+        """The queries over all commits of a window."""
+        try:
+            read_rule(session, model, invocation)
+        except Refusal as refusal:
+            return Explained((), refusal)
+        return Explained((), strategy="over commits")
+
+    def audit(
+        self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
+    ) -> Audited:
+        """Check nothing: what a commit has fired is not computed again."""
+        row = stand(session, model, invocation, False).row
+        if row is None:
+            raise NotRunYet(f"{model.name} has not run yet", hint="run it: dbt run")
+        return Audited(row.after.t, row.n, [])

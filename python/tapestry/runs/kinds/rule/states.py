@@ -1,0 +1,121 @@
+"""The other tables of a rule as they were when each commit of a window was made.
+
+    unchanged      in all of the window: its pin, the same rows for every commit
+    changed        one read of each version that stood at some commit, united: a *segment* each
+
+The table that triggers the rule, read by its name, is at each commit as that left it. Another one
+is at its last version that was made by then; ties count (rules, sections 2 and 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tapestry.errors import StateGone
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.rule.triggers import RuleText
+from tapestry.runs.sources.pins import Pin, Pinned
+from tapestry.runs.sources.transactions import CommitWindow, times_of
+from tapestry.sql.commits.lift_commits import SINCE, UNTIL
+
+SEGMENTS = 20
+"""So many versions of one table are read in a run, at most."""
+
+
+@dataclass(frozen=True)
+class States:
+    """The window that a run looks at, and the tables as they were at its commits.
+
+    moved
+        By table that changes: its versions, each with the first commit at which it stood.
+    pins
+        The version of each table at the last commit; of one that does not change its pin.
+    """
+
+    window: CommitWindow
+    moved: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    pins: Mapping[str, Pin] = field(default_factory=dict)
+
+    def relation(self, name: str, pinned: Pinned) -> str:
+        """A SELECT of a table's rows; of one that changes with the commits from and before which
+        each is there."""
+        if name not in self.moved:
+            return f"SELECT * FROM {pinned.table.at(self.pins[name].version)}"
+        steps = self.moved[name]
+        ends = [*(since for _, since in steps[1:]), 2**62]
+        parts = (
+            f"SELECT *, {since:d}L AS {SINCE}, {until:d}L AS {UNTIL}"
+            f" FROM {pinned.table.at(version)}"
+            for (version, since), until in zip(steps, ends, strict=True)
+        )
+        return " UNION ALL ".join(parts)
+
+
+def states_of(
+    session: Session, rule: RuleText, window: CommitWindow, before: Mapping[str, Pin] | None
+) -> States:
+    """Find out which version of each table stood at which commit.
+
+    ``before`` are the versions at the end of the last run; None: there was none. Where a table has
+    changed too often the window ends earlier: the next run goes on from there. Raises StateGone
+    where the log of one does not tell.
+    """
+    tables = rule.relations.tables
+    if not window.commits:
+        pins = {name: one.pin for name, one in tables.items()}
+        return States(window, {}, {**pins, **(before or {})} if before else pins)
+    at: dict[str, list[int]] = {}
+    for name, pinned in tables.items():
+        versions = _versions(session, rule, window, name, pinned, before)
+        if versions is not None:
+            at[name] = versions
+    count = len(window.commits)
+    for versions in at.values():
+        distinct = list(dict.fromkeys(versions))
+        if len(distinct) > SEGMENTS:
+            count = min(count, versions.index(distinct[SEGMENTS]))
+    window = replace(window, commits=window.commits[:count])
+    moved, pins = {}, {}
+    for name, pinned in tables.items():
+        versions = at.get(name, [pinned.pin.version] * count)[:count]
+        pins[name] = Pin(pinned.pin.table_id, versions[-1])
+        steps: list[tuple[int, int]] = []
+        for commit, version in zip(window.commits, versions, strict=True):
+            if not steps or steps[-1][0] != version:
+                steps.append((version, commit.version))
+        if len(steps) > 1:
+            moved[name] = tuple(steps)
+    return States(window, moved, pins)
+
+
+def _versions(
+    session: Session,
+    rule: RuleText,
+    window: CommitWindow,
+    name: str,
+    pinned: Pinned,
+    before: Mapping[str, Pin] | None,
+) -> list[int] | None:
+    """The version of a table at each commit of the window; None: its pin at all of them."""
+    if pinned.table.table_id == rule.table.table.table_id:
+        return [commit.version for commit in window.commits]
+    last = None if before is None else before.get(name)
+    if last is not None and last.table_id != pinned.pin.table_id:
+        raise StateGone(
+            f"{name} is another table than it was when {rule.model.name} ran last",
+            where=rule.model.file,
+            hint="--full-refresh of the rule begins with it; what its actions have not done yet is"
+            " dropped",
+        )
+    if last is not None and last.version == pinned.pin.version:
+        return None
+    times = times_of(session, pinned.table, pinned.pin.version)
+    first = min(times) if last is None else last.version
+    known = sorted(version for version in times if version > first)
+    found = []
+    for commit in window.commits:
+        while known and times[known[0]] <= commit.time:
+            first = known.pop(0)
+        found.append(first)
+    return found

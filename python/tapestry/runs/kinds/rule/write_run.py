@@ -1,0 +1,64 @@
+"""A run of a rule writes the firings and the bound rows of a window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tapestry.runs.checks.new_rows import NewRows
+from tapestry.runs.engine.column_types import sql_type
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.rule.evaluate import Evaluated
+from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.claimed_rows import closing
+from tapestry.runs.protocol.plan import Beforehand, Planned
+from tapestry.runs.protocol.standing import Standing
+from tapestry.runs.protocol.writing import Appending, Creation, Writing
+from tapestry.runs.query.holding import Holding
+from tapestry.runs.query.views import Views
+from tapestry.runs.tables.bound_rows import ADDED_BY_US, bound_table
+from tapestry.runs.tables.firings import Firings
+from tapestry.runs.tables.kept import KeptRows, WrittenBeside
+from tapestry.runs.tables.state_row import StateRow
+
+
+@dataclass(frozen=True)
+class WriteRule:
+    """The run ``row`` of a rule."""
+
+    session: Session
+    model: Model
+    standing: Standing
+    state_table: str
+    row: StateRow
+
+    def planned(self, found: Evaluated, views: Views) -> Planned:
+        """The run as it is carried out."""
+        row = self.row
+        main, *others = found.rows
+        beside: list[WrittenBeside] = []
+        for name in others:
+            table = bound_table(name, dict(self.typed(found, name)))
+            beside.append(KeptRows(table, found.bound(name, number=False), tidies=False))
+        state_table = self.state_table
+        firings = Firings(state_table, found.firings)
+        columns = (*(name for name, _ in found.columns[main]), *ADDED_BY_US)
+        replaces = self.standing.target is not None
+        writing: Writing = Appending(row, columns)
+        ready: tuple[str, ...] = ()
+        if row.n == 1:
+            writing = Creation(self.model, row.generation, replaces, state_table)
+            ready = closing(self.session, self.standing, row)
+        select = found.bound(main, number=True, n=row.n)
+        rows = NewRows(
+            self.model, row.identity, select, columns, columns,
+            holding=Holding(made=tuple(views.names)), creates=row.n == 1,
+        )  # fmt: skip
+        return Planned(
+            row, rows, writing, state_table,
+            before=Beforehand(beside=(*beside, firings)),
+            ready=ready, circumstances=self.standing.circumstances,
+        )  # fmt: skip
+
+    def typed(self, found: Evaluated, name: str) -> list[tuple[str, str]]:
+        """Columns of a bound table with the types that CREATE TABLE takes."""
+        return [(column, sql_type(kind)) for column, kind in found.columns[name]]

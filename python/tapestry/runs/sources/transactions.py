@@ -1,0 +1,247 @@
+"""The commits of a table as transactions: when each was made, and the rows that it changed.
+
+A commit that changes no row is none. Every changed row has its number within the commit
+(``execute_order``), the two images of an updated row the same one (rules, sections 2 and 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, Final
+
+from tapestry.errors import CannotPair, ChangesGone
+from tapestry.instants import micros
+from tapestry.quoting import identifier, identifiers, relation_name, string
+from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.values import as_map
+from tapestry.runs.sources.describe import DeltaSource
+from tapestry.runs.sources.difference import FEED, feed_of
+from tapestry.sql.catalog import Column
+from tapestry.sql.commits.transitions import DELETED, INSERTED, NEW, OLD, ORDER, TIME, VERSION
+
+TYPE, HOW = "_tap_type", "_tap_how"
+"""Columns of the changes besides those of a transition table: what has happened to a row, and how
+the two images of an updated row are told: not at all, by the key, or as the only ones left."""
+ALONE, BY_KEY, LEFT_OVER = range(3)
+AHEAD, MANY = 20, 1_000_000
+"""So many commits may have come since a version was pinned; and as many as there are."""
+IMAGES: Final = {
+    INSERTED: "insert",
+    DELETED: "delete",
+    OLD: "update_preimage",
+    NEW: "update_postimage",
+}
+"""By transition table: what Delta's change feed calls its rows."""
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """A commit of a table: its version, when it was made, and how deep in a chain of actions."""
+
+    version: int
+    time: datetime
+    depth: int = 0
+
+
+@dataclass(frozen=True)
+class CommitWindow:
+    """The commits ``(after, until]`` of a table, each with its time."""
+
+    table: DeltaSource
+    after: int
+    commits: tuple[Transaction, ...]
+
+    @property
+    def until(self) -> int:
+        """The version up to which it goes."""
+        return self.commits[-1].version if self.commits else self.after
+
+    def time_of(self, version: str) -> str:
+        """SQL: when a commit of the window was made, by its version."""
+        listed = string(str([micros(one.time) for one in self.commits]))
+        place = f"int({version} - {self.after + 1})"
+        return f"timestamp_micros(get(from_json({listed}, 'array<bigint>'), {place}))"
+
+    def depth_of(self, version: str) -> str:
+        """SQL: how deep in a chain a commit of the window is."""
+        listed = string(str([one.depth for one in self.commits]))
+        place = f"int({version} - {self.after + 1})"
+        return f"get(from_json({listed}, 'array<int>'), {place})"
+
+
+def window_between(
+    session: Session, table: DeltaSource, after: int, until: int, last: datetime | None, t: datetime
+) -> CommitWindow:
+    """The commits ``(after, until]`` that were made by t.
+
+    ``last`` is the time of the commit before them: none of them counts as earlier. Raises
+    ChangesGone where the log does not tell of one of them.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for most in (until - after + AHEAD, MANY):  # those above the pin stand before them
+        rows = session.rows(f"DESCRIBE HISTORY {relation_name(table.name)} LIMIT {most}")
+        if len(rows) < most or int(rows[-1][0]) <= after + 1:
+            break
+    times = {
+        int(row[0]): (row[1].astimezone(timezone.utc), _depth(row[13]))
+        for row in rows
+        if after < row[0] <= until
+    }
+    if len(times) != until - after:
+        raise gone(table, after, until)
+    found: list[Transaction] = []
+    for version in range(after + 1, until + 1):
+        time, depth = times[version]
+        last = time if last is None else max(last, time)
+        if last > t:
+            break
+        found.append(Transaction(version, last, depth))
+    return CommitWindow(table, after, tuple(found))
+
+
+def times_of(session: Session, table: DeltaSource, until: int) -> dict[int, datetime]:
+    """When the versions of a table up to one were made, as far as its log still tells."""
+    rows = session.rows(f"DESCRIBE HISTORY {relation_name(table.name)}")
+    times = sorted((int(row[0]), row[1].astimezone(timezone.utc)) for row in rows)
+    found: dict[int, datetime] = {}
+    last = times[0][1]
+    for version, time in times:
+        last = max(last, time)
+        if version <= until:
+            found[version] = last
+    return found
+
+
+def _depth(said: Any) -> int:
+    ours = as_map(said).get("tapestry") if said and '"tapestry"' in str(said) else None
+    return int((ours or {}).get("depth", 0))
+
+
+def gone(
+    table: DeltaSource, after: int, until: int, why: str = "its log tells no more"
+) -> ChangesGone:
+    """The error for changes that cannot be read."""
+    return ChangesGone(
+        f"what versions {after + 1} to {until} of {table.name} have changed cannot be read: {why}",
+        where=table.name,
+        hint="run the rule more often than the table's history is kept; --full-refresh of the rule"
+        " begins anew, and drops what its actions have not done yet",
+    )
+
+
+def needs_feed(table: DeltaSource) -> ChangesGone | None:
+    """The error of a table without a change feed; None: it has one."""
+    if table.properties.get(FEED, "").lower() == "true":
+        return None
+    return ChangesGone(
+        f"{table.name} has no change data feed, by which a rule learns what a commit has changed",
+        where=table.name,
+        hint=f"ALTER TABLE {relation_name(table.name)} SET TBLPROPERTIES ('{FEED}' = 'true')",
+    )
+
+
+def has_feed(session: Session, table: DeltaSource, first: int, last: int) -> bool:
+    """Does the change feed tell of all of these versions?"""
+    try:
+        session.rows(f"SELECT 1 FROM {feed_of(table, first, last)} LIMIT 0")
+    except Exception:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class ChangedInWindow:
+    """How the changed rows of a window are read.
+
+    key
+        Columns that tell the rows of the table apart, and that an update leaves as they are.
+    paired
+        Are the two images of an updated row told to be of one row?
+    """
+
+    window: CommitWindow
+    key: Sequence[str] = ()
+    paired: bool = True
+    columns: Sequence[Column] = field(default=())
+
+    def select(self) -> str:
+        """A SELECT of all changed rows of all commits."""
+        names = identifiers(column.name for column in self.columns)
+        window = self.window
+        feed = feed_of(window.table, window.after + 1, window.until)
+        keys = [identifier(name) for name in self.key]
+        by_key = ", ".join([VERSION, *keys])
+        pre, post = string(IMAGES[OLD]), string(IMAGES[NEW])
+        both = "_tap_pre = 1 AND _tap_post = 1" if self.paired else "false"
+        rest = LEFT_OVER if self.paired else ALONE
+        ordered = ", ".join(
+            identifier(column.name) for column in self.columns if has_order(column.type)
+        )
+        kept = [f"IF({HOW} = {BY_KEY}, {one}, NULL)" for one in keys]
+        order = ", ".join(
+            [HOW, f"IF({HOW} = {ALONE}, {TYPE}, '')", f"IF({HOW} = {ALONE}, _tap_place, 0)", *kept]
+        )
+        return f"""
+SELECT {names}, dense_rank() OVER (PARTITION BY {VERSION} ORDER BY {order}) AS {ORDER},
+  {window.time_of(VERSION)} AS {TIME}, {VERSION}, {TYPE}, {HOW}
+FROM (
+  SELECT *, CASE WHEN {TYPE} NOT IN ({pre}, {post}) THEN {ALONE}
+      WHEN {both} THEN {BY_KEY} ELSE {rest} END AS {HOW},
+    row_number() OVER (PARTITION BY {VERSION}, {TYPE} ORDER BY {ordered or "1"}) AS _tap_place
+  FROM (
+    SELECT *, count_if({TYPE} = {pre}) OVER (PARTITION BY {by_key}) AS _tap_pre,
+      count_if({TYPE} = {post}) OVER (PARTITION BY {by_key}) AS _tap_post
+    FROM (SELECT {names}, _change_type AS {TYPE}, _commit_version AS {VERSION} FROM {feed})
+  )
+)"""
+
+    def unpaired(self, changes: str) -> str:
+        """A SELECT of the first commit with images that cannot be paired; ``changes``: a relation
+        of what ``select`` gives."""
+        images = f"count_if({TYPE} = {string(IMAGES[OLD])})"
+        return (
+            f"SELECT min({VERSION}) FROM (SELECT {VERSION} FROM {changes} WHERE {HOW} = {LEFT_OVER}"
+            f" GROUP BY {VERSION} HAVING count(*) <> 2 OR {images} <> 1)"
+        )
+
+    def cannot_pair(self, version: int) -> CannotPair:
+        """The error for a commit of which the images cannot be paired."""
+        name, by = self.window.table.name, ", ".join(self.key)
+        told = f"{by} does not tell its rows apart, or changes" if by else "no key tells rows apart"
+        return CannotPair(
+            f"version {version} of {name} has updated several rows, and {told}: which new row was"
+            " which old one is not known",
+            where=name,
+            hint="give the rule a key that is unique and does not change, like key='id'",
+        )
+
+
+def transition(name: str, changes: str, columns: Sequence[Column]) -> str:
+    """A SELECT of the rows of a transition table, of all commits."""
+    listed = ", ".join([identifiers(column.name for column in columns), ORDER, TIME, VERSION])
+    return f"SELECT {listed} FROM {changes} WHERE {TYPE} = {string(IMAGES[name])}"
+
+
+def updated(changes: str, columns: Sequence[Column]) -> str:
+    """A SELECT of the commits that have changed a value of one of the columns."""
+    differ = " OR ".join(
+        f"NOT ({_compared('o', one)} <=> {_compared('n', one)})" for one in columns
+    )
+    return (
+        f"SELECT o.{VERSION} FROM {changes} AS o JOIN {changes} AS n"
+        f" ON o.{VERSION} = n.{VERSION} AND o.{ORDER} = n.{ORDER}"
+        f" AND o.{TYPE} = {string(IMAGES[OLD])} AND n.{TYPE} = {string(IMAGES[NEW])}"
+        f" WHERE {differ or 'false'}"
+    )
+
+
+def _compared(alias: str, column: Column) -> str:
+    value = f"{alias}.{identifier(column.name)}"
+    return value if has_order(column.type) else f"to_json(named_struct('v', {value}))"
+
+
+def has_order(kind: str) -> bool:
+    """Can values of a type be put in order, and compared?"""
+    return not any(word in kind.lower() for word in ("map<", "variant", "interval"))

@@ -1,0 +1,279 @@
+"""The table ``tapestry_batches``: what has become of the batches of every action.
+
+A row is an event of a batch; each repeats what was claimed. A batch is named by the action's life,
+the number m of the round that claimed it, and its place i in the round. The claim of a round is one
+INSERT under the transaction (action and life, m), which one process wins (rules, section 7).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from tapestry.instants import from_micros
+from tapestry.quoting import relation_name, string, timestamp
+from tapestry.runs.engine.errors_of_delta import files_gone, lost_race, not_found
+from tapestry.runs.engine.own_tables import OwnTable, in_schema_of, refuse_other
+from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.target import transaction
+
+NAME: Final = "tapestry_batches"
+COLUMNS: Final = {
+    "action": "string",
+    "life": "string",
+    "m": "bigint",
+    "i": "bigint",
+    "key": "string",
+    "cut": "string",
+    "firings": "bigint",
+    "rows": "bigint",
+    "first_commit_time": "timestamp",
+    "release": "timestamp",
+    "depth": "bigint",
+    "event": "string",
+    "attempt": "bigint",
+    "claim_id": "string",
+    "lease_until": "timestamp",
+    "at": "timestamp",
+    "seconds": "double",
+    "error": "string",
+}
+BORN, CLAIMED, DONE, FAILED, DEAD = "born", "claimed", "done", "failed", "dead"
+REPLAYED, DROPPED = "replayed", "dropped"
+"""Ends of a dead batch: another one has its rows, or none ever will."""
+LONGEST_ERROR = 2_000
+_INSTANTS = tuple(name for name, kind in COLUMNS.items() if kind == "timestamp")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The frozen rows of one rule: commits after ``after`` up to ``until``, as of its run n."""
+
+    generation: str
+    n: int
+    after: int
+    until: int
+    failed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class BatchEvent:
+    """An event of a batch: it was claimed, or what came of that."""
+
+    what: str = CLAIMED
+    attempt: int = 1
+    claim_id: str = ""
+    lease_until: datetime | None = None
+    at: datetime | None = None
+    seconds: float | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class ActionBatch:
+    """A batch with its last event.
+
+    key
+        The values that its rows share, as JSON text; None: it is one firing.
+    cut
+        By rule.
+    """
+
+    m: int
+    i: int
+    key: str | None
+    cut: Mapping[str, Cut]
+    firings: int
+    rows: int
+    first_commit_time: datetime
+    release: datetime
+    depth: int = 0
+    event: BatchEvent = BatchEvent()
+
+    @property
+    def place(self) -> str:
+        """The name of the batch behind that of its action."""
+        return f"{self.m}/{self.i}"
+
+    def became(self, what: str, at: datetime, seconds: float, error: str = "") -> ActionBatch:
+        """The same after an event."""
+        said = error[:LONGEST_ERROR] or None
+        event = replace(self.event, what=what, at=at, seconds=seconds, error=said)
+        return replace(self, event=event)
+
+
+def batches_table(state_table: str) -> OwnTable:
+    """The table in the schema of the state."""
+    name = in_schema_of(state_table, NAME)
+    return OwnTable(name, COLUMNS, "tapestry: the batches of every action")
+
+
+@dataclass(frozen=True)
+class ActionLife:
+    """An action from its first run, or a --full-refresh, to the next.
+
+    begin
+        By rule: the generation, and the commit up to which its firings are none of this life's.
+    """
+
+    action: str
+    id: str
+    number: int
+    begin: Mapping[str, tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class BatchesOfAction:
+    """The batches of one action."""
+
+    session: Session
+    table: OwnTable
+    action: str
+
+    def rows(self, listed: str, condition: str) -> list[tuple[Any, ...]]:
+        """Rows of the action; none where there is no table yet.
+
+        Raises StateUnreadable where the table is not as runs make it.
+        """
+        try:
+            return self.session.rows(
+                f"SELECT {listed} FROM {relation_name(self.table.name)}"
+                f" WHERE action = {string(self.action)} AND {condition}"
+            )
+        except Exception as error:
+            if not_found(error) or files_gone(error):
+                return []
+            refuse_other(self.session, self.table.name, COLUMNS)
+            raise
+
+    def life(self) -> ActionLife | None:
+        """The newest one; None: the action has not run yet."""
+        found = self.rows("life, i, cut", f"event = {string(BORN)}")
+        if not found:
+            return None
+        life, number, cut = max(found, key=lambda row: int(row[1]))
+        begin = {rule: (str(g), int(v)) for rule, (g, v) in json.loads(cut).items()}
+        return ActionLife(self.action, str(life), int(number), begin)
+
+    def begin(self, life: ActionLife, now: datetime) -> ActionLife:
+        """Begin a life, once under its number; the one that stands is given."""
+        values = dict.fromkeys(COLUMNS, "NULL") | {
+            "action": string(self.action),
+            "life": string(life.id),
+            "m": "0",
+            "i": str(life.number),
+            "cut": string(json.dumps(life.begin)),
+            "event": string(BORN),
+            "at": timestamp(now),
+        }
+        self.put([values], transaction(f"tapestry.action.{self.action}", life.number))
+        found = self.life()
+        return life if found is None else found
+
+    def put(self, rows: Sequence[Mapping[str, str]], under: str) -> None:
+        """One INSERT under a transaction; who lost a race put nothing."""
+        try:
+            self.table.write(self.session, self.table.inserting(rows, under))
+        except Exception as error:
+            if not lost_race(error):
+                raise
+
+    def claim(self, life: ActionLife, batches: Sequence[ActionBatch]) -> bool:
+        """Claim a round; False: another process has claimed its number."""
+        m, claim_id = batches[0].m, batches[0].event.claim_id
+        key = f"tapestry.batches.{self.action}:{life.id}"
+        self.put([self.values(life, one) for one in batches], transaction(key, m))
+        found = self.rows("DISTINCT claim_id", f"life = {string(life.id)} AND m = {m:d}"
+                          f" AND event = {string(CLAIMED)} AND attempt = 1")  # fmt: skip
+        return [one for (one,) in found] == [claim_id]
+
+    def note(self, life: ActionLife, batches: Sequence[ActionBatch]) -> None:
+        """Write down what has become of batches."""
+        if batches:
+            rows = [self.values(life, one) for one in batches]
+            self.table.write(self.session, self.table.inserting(rows))
+
+    def open(self, life: ActionLife) -> list[ActionBatch]:
+        """The batches that are neither done nor over, each by its last event."""
+        listed = ", ".join(_read(name) for name in COLUMNS if name not in ("action", "life"))
+        newest = "row_number() OVER (PARTITION BY m, i ORDER BY at DESC, attempt DESC) AS _newest"
+        inner = (
+            f"(SELECT *, {newest} FROM {relation_name(self.table.name)} WHERE action ="
+            f" {string(self.action)} AND life = {string(life.id)} AND event <> {string(BORN)})"
+        )
+        try:
+            rows = self.session.rows(
+                f"SELECT {listed} FROM {inner} WHERE _newest = 1"
+                f" AND event IN ({string(CLAIMED)}, {string(FAILED)}, {string(DEAD)})"
+            )
+        except Exception as error:
+            if not_found(error) or files_gone(error):
+                return []
+            refuse_other(self.session, self.table.name, COLUMNS)
+            raise
+        return [_batch(row) for row in sorted(rows, key=lambda row: (row[0], row[1]))]
+
+    def last_round(self, life: ActionLife) -> int:
+        """The greatest m that was claimed; 0: none was."""
+        ((m,),) = self.rows("coalesce(max(m), 0)", f"life = {string(life.id)}") or [(0,)]
+        return int(m)
+
+    def values(self, life: ActionLife, one: ActionBatch) -> dict[str, str]:
+        """A row, each value as SQL."""
+        cut = {
+            rule: [c.generation, c.n, c.after, c.until, list(c.failed)]
+            for rule, c in one.cut.items()
+        }
+        event = one.event
+        return {
+            "action": string(self.action),
+            "life": string(life.id),
+            "m": f"{one.m:d}",
+            "i": f"{one.i:d}",
+            "key": "NULL" if one.key is None else string(one.key),
+            "cut": string(json.dumps(cut)),
+            "firings": f"{one.firings:d}",
+            "rows": f"{one.rows:d}",
+            "first_commit_time": timestamp(one.first_commit_time),
+            "release": timestamp(one.release),
+            "depth": f"{one.depth:d}",
+            "event": string(event.what),
+            "attempt": f"{event.attempt:d}",
+            "claim_id": string(event.claim_id),
+            "lease_until": _instant(event.lease_until),
+            "at": _instant(event.at),
+            "seconds": "NULL" if event.seconds is None else f"{event.seconds:.3f}D",
+            "error": "NULL" if event.error is None else string(event.error),
+        }
+
+
+def _read(name: str) -> str:
+    return f"unix_micros({name}) AS {name}" if name in _INSTANTS else name
+
+
+def _instant(at: datetime | None) -> str:
+    return "NULL" if at is None else timestamp(at)
+
+
+def _read_instant(count: Any) -> datetime | None:
+    return None if count is None else from_micros(int(count))
+
+
+def _batch(row: Sequence[Any]) -> ActionBatch:
+    m, i, key, cut, firings, rows, first, release, depth, *rest = row
+    what, attempt, claim_id, lease_until, at, seconds, error = rest
+    cuts = {
+        rule: Cut(str(g), int(n), int(after), int(until), tuple(map(int, failed)))
+        for rule, (g, n, after, until, failed) in json.loads(cut).items()
+    }
+    event = BatchEvent(
+        str(what), int(attempt), str(claim_id), _read_instant(lease_until), _read_instant(at),
+        seconds, error,
+    )  # fmt: skip
+    return ActionBatch(
+        int(m), int(i), None if key is None else str(key), cuts, int(firings), int(rows),
+        from_micros(int(first)), from_micros(int(release)), int(depth), event,
+    )  # fmt: skip

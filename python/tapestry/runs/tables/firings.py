@@ -1,0 +1,61 @@
+"""The table ``tapestry_firings``: of each rule, the commits that fired it.
+
+Its rows are heads of a queue: the rows that each firing binds stand in the tables of the rule under
+the same generation and n. A row counts as those do: up to the run n that the rule's own table has
+landed, but for runs that were closed without rows (semantics, section 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from tapestry.quoting import identifier, relation_name, string
+from tapestry.runs.engine.errors_of_delta import lost_race
+from tapestry.runs.engine.own_tables import OwnTable, in_schema_of
+from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.kept import Marks
+from tapestry.runs.tables.run_identity import RunIdentity
+from tapestry.runs.tables.target import transaction
+
+NAME: Final = "tapestry_firings"
+COLUMNS: Final = {
+    "rule": "string",
+    "generation": "string",
+    "n": "bigint",
+    "commit_version": "bigint",
+    "commit_time": "timestamp",
+    "depth": "bigint",
+    "rows": "bigint",
+}
+MARKS = Marks(identifier("generation"), identifier("n"))
+
+
+def firings_table(state_table: str) -> OwnTable:
+    """The table in the schema of the state."""
+    name = in_schema_of(state_table, NAME)
+    return OwnTable(name, COLUMNS, "tapestry: the commits that fired each rule")
+
+
+@dataclass(frozen=True)
+class Firings:
+    """The firings of a run of a rule: ``select`` gives version, time, depth and rows of each."""
+
+    state_table: str
+    select: str
+    tidies: bool = False
+
+    def write(self, session: Session, run: RunIdentity) -> None:
+        """Write them, once for an n."""
+        own = firings_table(self.state_table)
+        under = transaction(f"tapestry.firings.{run.generation}", run.n)
+        statement = (
+            f"INSERT INTO {relation_name(own.name)} {under} ({', '.join(COLUMNS)})\n"
+            f"SELECT {string(run.model)}, {string(run.generation)}, {run.n}L, *"
+            f" FROM ({self.select})"
+        )
+        try:
+            own.write(session, statement)
+        except Exception as error:
+            if not lost_race(error):
+                raise

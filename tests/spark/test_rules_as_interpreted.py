@@ -1,0 +1,50 @@
+"""Rules and actions on Spark against the reference interpreter: cases with a name, random ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.rules.case import Case
+from tests.rules.named_batches import BATCHES, FAILURES, RELEASES
+from tests.rules.named_cases import FIRINGS, OTHERS
+from tests.rules.random_cases import random_case
+from tests.seeds import seeds
+from tests.spark.interpreted import World, agree, agree_in_numbers, all_in_one_place
+
+pytestmark = pytest.mark.more
+WHOLE = "unique-on-second-table-whole"
+
+
+def _marked(case: Case) -> Any:
+    marks = [pytest.mark.xfail(reason=case.gap, strict=True)] if case.gap else []
+    return pytest.param(case, marks=marks, id=case.name)
+
+
+@pytest.mark.parametrize(
+    "case", [_marked(one) for one in (*FIRINGS, *OTHERS, *BATCHES, *RELEASES, *FAILURES)]
+)
+def test_named_cases(session: Any, schema: str, case: Case) -> None:
+    world = World(session, schema)
+    world.perform(case)
+    agree(world, case)
+    if case.name != WHOLE:
+        agree_in_numbers(world, case)
+
+
+@pytest.mark.xfail(reason="rows that go whole to each batch are not counted", strict=True)
+def test_all_rows_of_a_batch_are_counted(session: Any, schema: str) -> None:
+    """Those that each batch of a firing gets, too."""
+    case = next(one for one in BATCHES if one.name == WHOLE)
+    world = World(session, schema)
+    world.perform(case)
+    agree_in_numbers(world, case)
+
+
+@pytest.mark.parametrize("number", seeds(24))
+def test_random_cases(session: Any, schema: str, number: int) -> None:
+    case = random_case(number)
+    world = World(session, schema)
+    world.perform(case)
+    all_in_one_place(world, case, agree(world, case))
+    agree_in_numbers(world, case)
