@@ -60,7 +60,7 @@ def test_each_name_has_a_materialization_that_runs_a_model() -> None:
         assert kind_named(name) in KINDS
         text = (MACROS / f"{name}.sql").read_text("utf-8")
         assert f"materialization {name}, adapter='tapestry'" in text
-        assert "tapestry__run_model()" in text
+        assert "tapestry__run_model()" in text or "tapestry__run_on_commits()" in text
 
 
 def test_a_streaming_table_is_refused_with_advice() -> None:

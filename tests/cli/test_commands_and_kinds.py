@@ -26,7 +26,7 @@ sources: [{name: shop, schema: s, tables: [{name: orders, config: {loaded_at_fie
 """
 MODEL = "{{{{ config(materialized='{}') }}}} select id, ts from {{{{ source('shop', 'orders') }}}}"
 NAMES = (*KINDS, *OTHER_NAMES)
-OF_NO_MODEL = {"advise", "completion", "datadocs", "doctor", "init", "load", "report"}
+OF_NO_MODEL = {"advise", "completion", "datadocs", "doctor", "init", "load", "report", "rules"}
 """Commands that take no name of a model."""
 WORDS: Mapping[str, list[str]] = {
     "adopt": ["adopt", "{}", "--yes"],
@@ -43,7 +43,15 @@ WORDS: Mapping[str, list[str]] = {
     "watch": ["watch", "--select", "{}", "--for", "1s"],
 }
 """Command -> how it gets a name."""
+NO_ANSWER = {
+    "rule": "--full-refresh begins it anew",
+    "action": "`tapestry rules` lists its batches",
+    "derived": "--full-refresh builds it anew",
+}
+NEED_ONE = ("adopt", "deliver", "eject", "replay", "rewind", "verify", "verify --memories")
+"""Commands that are about the answer of a query."""
 REFUSED: Mapping[tuple[str, str], str] = {
+    **{(command, kind): way for command in NEED_ONE for kind, way in NO_ANSWER.items()},
     ("deliver", "maintained"): "A continuous model over the same sources delivers",
     ("replay", "maintained"): "dbt run brings it up to date",
     ("verify --memories", "maintained"): "Without --memories its table is checked",

@@ -73,14 +73,14 @@ def adopt(
     given: DbtOptions,
 ) -> None:
     """Compare MODEL's existing table with its query, and take it over."""
-    from tapestry.cli.models import names_of_ours, read_manifest
+    from tapestry.cli.models import names_of_answers, read_manifest
     from tapestry.runs.kinds.registry import kind_of
     from tapestry.schedule.warm import Warm
 
     manifest = read_manifest(given)
     warm = Warm(manifest.arguments, manifest.parsed)  # before anything is compiled
     why = "write its query with materialized: continuous, or maintained, first"
-    (name,) = names_of_ours(manifest, [model], why)
+    (name,) = names_of_answers(manifest, [model], why)
     found = _compared(manifest, name, up_to, arrived)
     anew = kind_of(found.model).arrival is not None
     if as_json:

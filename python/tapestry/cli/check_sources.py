@@ -86,7 +86,7 @@ def _read_by_ours(manifest: Manifest) -> dict[str, _Read]:
     """Relations that models of ours refer to, by normalized name."""
     nodes = {**manifest.graph["nodes"], **manifest.graph["sources"]}
     found: dict[str, _Read] = {}
-    for name in manifest.of_ours():
+    for name in manifest.of_answers():
         model = manifest.model(name)
         mine = {name: model} if manifest.kind(name) == MAINTAINED else {}
         for unique_id in model.get("depends_on", {}).get("nodes", []):

@@ -44,7 +44,7 @@ def deliver(
 ) -> None:
     """Bring what is new of continuous MODELs (all, if none is named) to their sinks."""
     from tapestry.cli.models import (
-        names_of_ours,
+        names_of_answers,
         open_models,
         read_manifest,
         refuse_kinds,
@@ -54,7 +54,7 @@ def deliver(
     manifest = read_manifest(given)
     for name in models:
         refuse_kinds(manifest.model(name), INSTEAD)
-    names = names_of_ours(manifest, models, "it delivers nothing") or manifest.of_ours()
+    names = names_of_answers(manifest, models, "it delivers nothing") or manifest.of_answers()
     with open_models(manifest, names) as opened:
         found = list(opened.models.values())
         known = {str(one.get("name")) for model in found for one in model.config.deliver}

@@ -143,7 +143,7 @@ def _models(
         yield trouble("models", error, "dbt parse  shows the whole message")
         return
     yield manifest
-    names = manifest.of_ours()
+    names = manifest.of_answers()
     if names:
         counts = models_by_kind(manifest.kind(name) for name in names)
         yield Diagnosis("models", OK, f"{counts}: {', '.join(names[:10])}")

@@ -72,7 +72,7 @@ def eject(
 
     known_dialect(dialect)
     manifest = read_manifest(given)
-    names = with_upstream(manifest, models or manifest.of_ours())
+    names = with_upstream(manifest, models or manifest.of_answers())
     if not names:
         raise ConfigurationError(
             "the project has no continuous or maintained models",
@@ -123,10 +123,13 @@ def known_dialect(dialect: str) -> None:
 
 def with_upstream(manifest: Manifest, names: Iterable[str]) -> list[str]:
     """The models and the continuous ones that they read, directly or through others."""
+    from tapestry.cli.models import NO_ANSWER, refuse_kinds
+
     nodes, wanted, open_names = manifest.graph["nodes"], set[str](), list(names)
-    continuous, ours = set(manifest.continuous()), set(manifest.of_ours())
+    continuous, ours = set(manifest.continuous()), set(manifest.of_answers())
     for name in open_names:
         node = manifest.model(name)
+        refuse_kinds(node, NO_ANSWER)
         wanted |= {node["name"]}
         if node["name"] not in ours:
             kind = node["config"]["materialized"]
@@ -172,14 +175,14 @@ def _read(manifest: Manifest, names: list[str], left: dict[str, str] | None) -> 
     from tapestry.cli.eject_files import Ejected
     from tapestry.cli.eject_maintained import exact_way
     from tapestry.cli.models import open_models
-    from tapestry.runs.query.relations import STATIC, read_relations
+    from tapestry.runs.query.relations import ALL_STATIC, NOTHING_ASSUMED, read_relations
 
     found, continuous = [], set(manifest.continuous())
     with open_models(manifest, names) as opened:
         session, invocation = opened.session, opened.invocation
         pins, zone = invocation.pins, invocation.time_zone
         for name, model in opened.models.items():
-            unsaid = None if name in continuous else STATIC
+            unsaid = NOTHING_ASSUMED if name in continuous else ALL_STATIC
             relations = read_relations(session, model.sql, model, pins, zone, unsaid)
             try:
                 way = None if name in continuous else exact_way(model, relations)

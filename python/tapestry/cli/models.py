@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from tapestry.runs.model.model import Model
 
 CONTINUOUS = "continuous"
+NO_ANSWER: Mapping[str, str] = {
+    "rule": "its rows are those that commits have fired, and no answer of a query. --full-refresh"
+    " begins it anew",
+    "action": "it writes tables of others. `tapestry rules` lists its batches",
+    "derived": "its actions keep its table. --full-refresh builds it anew",
+}
+"""Kinds of ours whose table is not the answer of a query: what to do instead of what needs one."""
 
 
 class BrokenProject(TapestryError):
@@ -55,6 +62,10 @@ class Manifest:
     def continuous(self) -> list[str]:
         """Names of the continuous models, in alphabetical order."""
         return self._of_kinds({CONTINUOUS})
+
+    def of_answers(self) -> list[str]:
+        """Names of the models whose table is the answer of its query, in alphabetical order."""
+        return self._of_kinds(set(KINDS) - set(NO_ANSWER))
 
     def of_ours(self) -> list[str]:
         """Names of the models of all kinds of ours, in alphabetical order."""
@@ -124,6 +135,14 @@ def names_of_ours(manifest: Manifest, wanted: Sequence[str], why: str) -> list[s
     """The same of models of all kinds of ours."""
     kinds = " or ".join(KINDS)
     return _names(manifest, wanted, manifest.of_ours(), f"is not a {kinds} model: {why}")
+
+
+def names_of_answers(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
+    """The same of models whose table is the answer of its query."""
+    for name in wanted:
+        refuse_kinds(manifest.model(name), NO_ANSWER)
+    kinds = " or ".join(kind for kind in KINDS if kind not in NO_ANSWER)
+    return _names(manifest, wanted, manifest.of_answers(), f"is not a {kinds} model: {why}")
 
 
 def _names(manifest: Manifest, wanted: Sequence[str], ours: list[str], why: str) -> list[str]:

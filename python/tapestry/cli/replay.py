@@ -67,7 +67,7 @@ def replay(
     given: DbtOptions,
 ) -> None:
     """Run the project over past data in steps; then a table of what each step delivered."""
-    from tapestry.cli.models import read_manifest, refuse_kinds
+    from tapestry.cli.models import NO_ANSWER, read_manifest, refuse_kinds
     from tapestry.cli.show import console
     from tapestry.schedule.by_priority import ByPriority, parents_of
     from tapestry.schedule.replay import Replay
@@ -82,7 +82,7 @@ def replay(
     continuous = {k: n for k, n in named.items() if n.config.materialized == "continuous"}
     if not continuous:
         for one in chosen:
-            refuse_kinds(one.to_dict(), INSTEAD)
+            refuse_kinds(one.to_dict(), {**NO_ANSWER, **INSTEAD})
         raise ConfigurationError(
             "no continuous models are selected: there is nothing to replay",
             str(manifest.root),

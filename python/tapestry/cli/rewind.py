@@ -75,13 +75,13 @@ def rewind(
     given: DbtOptions,
 ) -> None:
     """Forget everything that MODEL answered after an instant."""
-    from tapestry.cli.models import names_of_ours, open_models, read_manifest
+    from tapestry.cli.models import names_of_answers, open_models, read_manifest
     from tapestry.runs.engine.instants import parse_instant, parse_zone
     from tapestry.runs.kinds.registry import kind_of
     from tapestry.runs.protocol.kind import BroughtToState
 
     manifest = read_manifest(given)
-    (name,) = names_of_ours(manifest, [model], "there is nothing to rewind")
+    (name,) = names_of_answers(manifest, [model], "there is nothing to rewind")
     wish = _Wish(to, downstream, yes, as_json)
     opening = manifest.continuous() if name in manifest.continuous() else [name]
     with open_models(manifest, opening) as opened:

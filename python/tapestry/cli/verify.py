@@ -64,11 +64,11 @@ def verify(
     given: DbtOptions,
 ) -> None:
     """Check the tables of MODELs (all, if none is named) against their queries."""
-    from tapestry.cli.models import names_of_ours, read_manifest, refuse_kinds
+    from tapestry.cli.models import names_of_answers, read_manifest, refuse_kinds
 
     manifest = read_manifest(given)
-    wanted = names_of_ours(manifest, models, "there is nothing to verify")
-    names = wanted or manifest.of_ours()
+    wanted = names_of_answers(manifest, models, "there is nothing to verify")
+    names = wanted or manifest.of_answers()
     if memories:
         for name in wanted:
             refuse_kinds(manifest.model(name), NO_MEMORIES)

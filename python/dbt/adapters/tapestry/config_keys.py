@@ -21,8 +21,6 @@ STRATEGIES = ("append", "merge", "insert_overwrite", "microbatch")
 INCREMENTAL = tuple(f"incremental, {strategy}" for strategy in STRATEGIES)
 OURS = tuple(registry.KINDS)
 KINDS = (TABLE, VIEW, *INCREMENTAL, *OURS, SNAPSHOT, SEED)
-_STORED = (TABLE, *INCREMENTAL, *OURS, SNAPSHOT, SEED)
-_MODELS = (TABLE, VIEW, *INCREMENTAL, *OURS)
 _MERGE = ("incremental, merge",)
 _BATCHES = ("incremental, microbatch",)
 KEYS = registry.all_keys()
@@ -34,10 +32,15 @@ def _ours(key: str) -> tuple[str, ...]:
     return tuple(kind for kind in OURS if key in registry.kind_called(kind).keys.rows)
 
 
+_ANSWERS = _ours("expectations")
+"""The kinds of ours whose table is the answer of a query."""
+_STORED = (TABLE, *INCREMENTAL, *_ANSWERS, SNAPSHOT, SEED)
+_MODELS = (TABLE, VIEW, *INCREMENTAL, *OURS)
+
 WORKS: Mapping[str, tuple[str, ...]] = {
     **{key: _ours(key) for key in KEYS},
-    "arrival": _STORED,
-    "expectations": _MODELS,
+    "arrival": (TABLE, *INCREMENTAL, *OURS, SNAPSHOT, SEED),
+    "expectations": (TABLE, VIEW, *INCREMENTAL, *_ANSWERS),
     "every": _MODELS,
     "priority": _MODELS,
     "begin": (*_BATCHES, *_ours("begin")),

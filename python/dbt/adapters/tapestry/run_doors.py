@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -37,9 +37,11 @@ from tapestry.errors import QueryChanged, TapestryError, TargetChanged
 from tapestry.names import COMMITS_TABLE
 from tapestry.quoting import authored, relation_name
 from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.kinds.action.statement import batch_mark
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.registry import execute, plan_empty, prepare
+from tapestry.runs.model.triggers import mark
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import Decided, Planned
 from tapestry.runs.protocol.writing import Creation
@@ -135,6 +137,18 @@ class RunDoors(metaclass=AdapterMeta):
     def without_qualify(self, sql: str) -> str:
         """A query with the same columns for Spark to analyse, which has no QUALIFY."""
         return without_qualify(authored(sql))
+
+    @available
+    @staticmethod
+    def mark_triggers(relations: Sequence[BaseRelation]) -> str:
+        """Render the macro `triggered_by`."""
+        return mark(map(str, relations))
+
+    @available
+    @staticmethod
+    def mark_batch(name: str) -> str:
+        """Render the macro `batch`."""
+        return batch_mark(name)
 
     @available
     def carry_out(self, plan: Decided) -> Outcome:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
+from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyHandle
+
 from dbt.adapters.tapestry.answer_settings import ZONE
 from dbt.adapters.tapestry.overrides import INTERPRETED, once
 from dbt.adapters.tapestry.servers import read_by_conf, read_by_sql
+from tapestry.errors import ConfigurationError
 from tapestry.runs.engine.session import Capabilities, ReadVolume
 from tapestry.runs.engine.values import as_list, as_map
 
@@ -48,7 +51,9 @@ class DbtSession:
         Dataframes come with a Spark that this process drives, embedded or behind Spark Connect;
         the rest asks Spark's own process for what only that can tell, or sets what a server shares.
         """
-        told = Capabilities(keeps_memory=self._keeps_memory, input_files=self._input_files)
+        told = Capabilities(
+            keeps_memory=self._keeps_memory, input_files=self._input_files, apart=self._apart
+        )
         if not self._drives:
             return told
         driven = replace(told, frame=self._frame, meanwhile=self._meanwhile)
@@ -132,6 +137,50 @@ class DbtSession:
                 connections.clear_thread_connection()
 
         return BESIDE.submit(copy_context().run, work)
+
+    @contextmanager
+    def _apart(self, settings: Mapping[str, str]) -> Iterator[DbtSession]:
+        """Another connection of this thread, with a session and settings of its own.
+
+        Raises ConfigurationError where the engine shares the settings of its connections.
+        """
+        connections = self._adapter.connections
+        shared = connections.get_thread_connection()
+        own = Connection(
+            type=shared.type,
+            name=f"{shared.name}.apart",
+            state=ConnectionState.INIT,  # type: ignore[arg-type]
+            handle=LazyHandle(connections.open),
+            credentials=shared.credentials,
+        )
+        self._use(own)
+        try:
+            for key, value in settings.items():
+                self.run(f"SET {key}={value}")
+            if not self._drives:
+                self._use(shared)
+                self._refuse_shared(settings)
+                self._use(own)
+            yield self
+        finally:
+            self._use(shared)
+            connections.close(own)
+
+    def _use(self, connection: Connection) -> None:
+        """Let this thread's statements go over a connection."""
+        connections = self._adapter.connections
+        connections.clear_thread_connection()
+        connections.set_thread_connection(connection)
+
+    def _refuse_shared(self, settings: Mapping[str, str]) -> None:
+        """Raise where this connection sees what another one has set."""
+        for key, value in settings.items():
+            if any(str(row[-1]) == value for row in self.rows(f"SET {key}")):
+                raise ConfigurationError(
+                    "the server shares settings between its connections, so that an action's would"
+                    " hit the statements of others",
+                    hint="set spark.sql.hive.thriftServer.singleSession to false",
+                )
 
     def _measured(self) -> AbstractContextManager[ReadVolume]:
         """Measure what this thread's statements read."""
