@@ -1,0 +1,73 @@
+"""The reference interpreter of rules: a history is read step by step, each commit by itself.
+
+It is written from the definitions (rules, section 2) and shares nothing with the product. Actions
+are there from the beginning: when the life of one begins is not interpreted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from tests.rules.definitions import ActionRun, Commit, Program, Rule, RuleRun, Step
+from tests.rules.firing import Evaluator, Firing
+from tests.rules.queues import Batch, Queue
+
+
+class Interpreter:
+    """Where a history has come to.
+
+    positions
+        By rule: the version up to which it has looked at its table.
+    firings
+        All so far.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.evaluator = Evaluator(program)
+        self.queues = {one.name: Queue(one) for one in program.actions}
+        self.positions: dict[str, int] = {}
+        self.firings: list[Firing] = []
+
+    def read(self, history: Iterable[Step]) -> list[list[Batch]]:
+        """Go through a history: of each run of an action its batches."""
+        found = []
+        for step in history:
+            if isinstance(step, Commit):
+                self.evaluator.seen[step.table].append(step)
+            elif isinstance(step, RuleRun):
+                self.look(self.program.rule(step.rule), step.t)
+            else:
+                found.append(self.act(step))
+        return found
+
+    def look(self, rule: Rule, t: datetime) -> None:
+        """A run of a rule: each new commit that was made by t, one after the other."""
+        commits = self.evaluator.seen[rule.on]
+        position = self.positions.setdefault(rule.name, _begin(rule, commits))
+        for commit in commits:
+            if commit.version <= position:
+                continue
+            if commit.time > t:
+                break
+            self.positions[rule.name] = commit.version
+            firing = self.evaluator.fire(rule, commit)
+            if firing is not None:
+                self.firings.append(firing)
+                for queue in self.queues.values():
+                    if rule.name in queue.action.rules:
+                        queue.append(firing)
+
+    def act(self, run: ActionRun) -> list[Batch]:
+        """A run of an action."""
+        return self.queues[run.action].run(run)
+
+
+def _begin(rule: Rule, commits: list[Commit]) -> int:
+    """The version after which the first run of a rule begins to look."""
+    if rule.begin == "earliest":
+        return -1
+    if rule.begin == "now":
+        return max((one.version for one in commits), default=-1)
+    return int(rule.begin) - 1
