@@ -23,8 +23,17 @@ from tapestry.errors import Refusal
 from tapestry.mail.append import TYPES
 from tapestry.names import MATCHED_AT
 from tapestry.runs.engine.instants import parse_length
+from tapestry.runs.kinds.action.statement import batch_mark, statements_in
+from tapestry.runs.kinds.registry import kind_called, parse_config
+from tapestry.runs.kinds.rule.events import read_events
+from tapestry.runs.model.model import Model
+from tapestry.runs.model.triggers import mark, triggers_of
 from tapestry.runs.protocol.log import CHECKS, RUNS
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite, static_answer
+from tapestry.sql.commits.lift_commits import lift_over_commits
+from tapestry.sql.commits.rule_queries import rule_queries
+from tapestry.sql.commits.transitions import transition_sources
+from tapestry.sql.read.read_query import read
 from tapestry.sql.scan import KnownAnswers
 
 MESSAGES = tuple(Column(name, kind.lower()) for name, kind in TYPES.items())
@@ -101,6 +110,9 @@ class World:
             says = refusal_of(text, self.catalog)
             assert part.said in says, says or "it is not refused"
             return
+        if config.get("materialized") in ("rule", "action", "derived"):
+            check_on_commits(text, config, self.catalog)
+            return
         if config.get("materialized") == "maintained":
             self.kept = KeptTable.of(text, self.catalog, config.get("refresh", "auto"))
             return
@@ -127,8 +139,32 @@ def render(text: str) -> tuple[str, dict[str, Any]]:
         is_incremental=lambda: True,
         this="this_table",
         var=lambda name, default="x": default,
+        triggered_by=lambda *relations: mark(relations),
+        batch=batch_mark,
     )
     return query, config
+
+
+def check_on_commits(text: str, config: dict[str, Any], catalog: Catalog) -> None:
+    """A rule's queries are lifted over a table of the page; an action has statements; the query of
+    a derived table can be kept."""
+    parsed = parse_config(config["materialized"], config)
+    model = Model("page", "page", text, parsed)
+    if config["materialized"] == "derived":
+        kind_called("derived").refuse(model, catalog)
+        return
+    (name, *others) = triggers_of(model)
+    if config["materialized"] == "action":
+        assert statements_in(text)
+        return
+    assert not others
+    table = catalog.relations[name]
+    assert isinstance(table, Source)
+    read_events(parsed.own.when, table.columns)
+    given = transition_sources(name, table.columns)
+    whole = Catalog({**catalog.relations, **given})
+    for query in rule_queries(text, parsed.own.asked).texts.values():
+        lift_over_commits(read(query, whole))
 
 
 def check_runs(world: World, part: Part) -> None:
