@@ -36,8 +36,10 @@ CHANGING = (
 )
 """What the judges judge, and they themselves."""
 APART = (
+    "python/tapestry/sql/commits",
     "python/tapestry/sql/operators",
     "tests/property/test_kept_by_keys.py",
+    "tests/property/test_lifted_commits.py",
     "tests/property/test_slips_of_keys.py",
     "tests/property/test_sums_of_changes.py",
 )

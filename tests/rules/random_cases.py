@@ -83,7 +83,7 @@ def _rule(rng: random.Random, name: str, others: dict[str, tuple[str, ...]]) -> 
     """A rule that binds `matches` and these others, some as conditions."""
     ctes = {one: rng.choice(texts) for one, texts in others.items()}
     when = tuple(rng.sample(EVENTS, rng.choice((1, 2, 3))))
-    begin = rng.choice(("1", "1", "now", "earliest", "2"))
+    begin = rng.choice(("1", "1", "now", "earliest", "0"))
     rule = Rule(name, rng.choice(MATCHES), when, ctes, begin=begin)
     conditions = tuple(one for one in ("matches", *ctes) if rng.random() < 0.5)
     if conditions == ("matches",) and rng.random() < 0.5:

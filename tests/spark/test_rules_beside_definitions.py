@@ -1,4 +1,4 @@
-"""Rules where no case of the interpreter reaches: races, types without an order, feeds."""
+"""Places where rules do something else than is defined, that no case of the interpreter shows."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _open(manifest: Manifest) -> list[tuple[str, ActionBatch]]:
         for name, relation in sorted(_actions(manifest).items()):
             batches = _batches(project, relation)
             life = batches.life()
-            found += [(name, one) for one in batches.open(life)] if life is not None else []
+            found += [(name, one) for one in batches.unfinished(life)] if life is not None else []
     return found
 
 
@@ -100,7 +100,7 @@ def _settle(manifest: Manifest, named: str, again: bool) -> str:
     with open_project(manifest.given) as project:
         batches = _batches(project, actions[action])
         life = batches.life()
-        dead = [] if life is None else [b for b in batches.open(life) if b.event.what == DEAD]
+        dead = [] if life is None else [b for b in batches.unfinished(life) if b.event.what == DEAD]
         one = next((batch for batch in dead if batch.place == place), None)
         if life is None or one is None:
             raise ConfigurationError(
@@ -108,10 +108,10 @@ def _settle(manifest: Manifest, named: str, again: bool) -> str:
                 hint=f"dead are: {', '.join(f'{action}/{b.place}' for b in dead) or 'none'}",
             )
         if not again:
-            batches.note(life, [one.became(DROPPED, now_utc(), 0)])
+            batches.note_events(life, [one.became(DROPPED, now_utc(), 0)])
             return f"{named}: dropped"
         new = _claimed_again(batches, life, one)
-        batches.note(life, [one.became(REPLAYED, now_utc(), 0)])
+        batches.note_events(life, [one.became(REPLAYED, now_utc(), 0)])
     return f"{named}: the next run of {action} executes it as {action}/{new.place}"
 
 
@@ -123,11 +123,11 @@ def _claimed_again(batches: BatchesOfAction, life: ActionLife, dead: ActionBatch
 
     now, claim_id = now_utc(), f"replay of {dead.place}"
     event = BatchEvent(CLAIMED, 1, claim_id, now, now)
-    earlier = batches.rows("m", f"life = {string(life.id)} AND claim_id = {string(claim_id)}")
+    earlier = batches.read_rows("m", f"life = {string(life.id)} AND claim_id = {string(claim_id)}")
     if earlier:  # claimed by a command that was killed before it was done
         return replace(dead, m=int(earlier[0][0]), i=1, event=event)
     new = replace(dead, m=batches.last_round(life) + 1, i=1, event=event)
-    if not batches.claim(life, [new]):
+    if not batches.claim_round(life, [new]):
         raise ConfigurationError(
             "a run of the action has begun at the same time", hint="try once more"
         )

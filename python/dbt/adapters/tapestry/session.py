@@ -156,6 +156,7 @@ class DbtSession:
         self._use(own)
         try:
             for key, value in settings.items():
+                # sql: SET takes what stands behind = as it is, and these are names of ours
                 self.run(f"SET {key}={value}")
             if not self._drives:
                 self._use(shared)
@@ -174,8 +175,9 @@ class DbtSession:
 
     def _refuse_shared(self, settings: Mapping[str, str]) -> None:
         """Raise where this connection sees what another one has set."""
+        seen = self.settings
         for key, value in settings.items():
-            if any(str(row[-1]) == value for row in self.rows(f"SET {key}")):
+            if seen.get(key) == value:
                 raise ConfigurationError(
                     "the server shares settings between its connections, so that an action's would"
                     " hit the statements of others",

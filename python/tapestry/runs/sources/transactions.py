@@ -79,6 +79,8 @@ def window_between(
     ``last`` is the time of the commit before them: none of them counts as earlier. Raises
     ChangesGone where the log does not tell of one of them.
     """
+    if until <= after:
+        return CommitWindow(table, after, ())
     rows: list[tuple[Any, ...]] = []
     for most in (until - after + AHEAD, MANY):  # those above the pin stand before them
         rows = session.rows(f"DESCRIBE HISTORY {relation_name(table.name)} LIMIT {most}")

@@ -133,7 +133,7 @@ class BatchesOfAction:
     table: OwnTable
     action: str
 
-    def rows(self, listed: str, condition: str) -> list[tuple[Any, ...]]:
+    def read_rows(self, listed: str, condition: str) -> list[tuple[Any, ...]]:
         """Rows of the action; none where there is no table yet.
 
         Raises StateUnreadable where the table is not as runs make it.
@@ -151,14 +151,14 @@ class BatchesOfAction:
 
     def life(self) -> ActionLife | None:
         """The newest one; None: the action has not run yet."""
-        found = self.rows("life, i, cut", f"event = {string(BORN)}")
+        found = self.read_rows("life, i, cut", f"event = {string(BORN)}")
         if not found:
             return None
         life, number, cut = max(found, key=lambda row: int(row[1]))
         begin = {rule: (str(g), int(v)) for rule, (g, v) in json.loads(cut).items()}
         return ActionLife(self.action, str(life), int(number), begin)
 
-    def begin(self, life: ActionLife, now: datetime) -> ActionLife:
+    def begin_life(self, life: ActionLife, now: datetime) -> ActionLife:
         """Begin a life, once under its number; the one that stands is given."""
         values = dict.fromkeys(COLUMNS, "NULL") | {
             "action": string(self.action),
@@ -169,11 +169,11 @@ class BatchesOfAction:
             "event": string(BORN),
             "at": timestamp(now),
         }
-        self.put([values], transaction(f"tapestry.action.{self.action}", life.number))
+        self.insert_once([values], transaction(f"tapestry.action.{self.action}", life.number))
         found = self.life()
         return life if found is None else found
 
-    def put(self, rows: Sequence[Mapping[str, str]], under: str) -> None:
+    def insert_once(self, rows: Sequence[Mapping[str, str]], under: str) -> None:
         """One INSERT under a transaction; who lost a race put nothing."""
         try:
             self.table.write(self.session, self.table.inserting(rows, under))
@@ -181,22 +181,22 @@ class BatchesOfAction:
             if not lost_race(error):
                 raise
 
-    def claim(self, life: ActionLife, batches: Sequence[ActionBatch]) -> bool:
+    def claim_round(self, life: ActionLife, batches: Sequence[ActionBatch]) -> bool:
         """Claim a round; False: another process has claimed its number."""
         m, claim_id = batches[0].m, batches[0].event.claim_id
         key = f"tapestry.batches.{self.action}:{life.id}"
-        self.put([self.values(life, one) for one in batches], transaction(key, m))
-        found = self.rows("DISTINCT claim_id", f"life = {string(life.id)} AND m = {m:d}"
+        self.insert_once([self.row_of(life, one) for one in batches], transaction(key, m))
+        found = self.read_rows("DISTINCT claim_id", f"life = {string(life.id)} AND m = {m:d}"
                           f" AND event = {string(CLAIMED)} AND attempt = 1")  # fmt: skip
         return [one for (one,) in found] == [claim_id]
 
-    def note(self, life: ActionLife, batches: Sequence[ActionBatch]) -> None:
+    def note_events(self, life: ActionLife, batches: Sequence[ActionBatch]) -> None:
         """Write down what has become of batches."""
         if batches:
-            rows = [self.values(life, one) for one in batches]
+            rows = [self.row_of(life, one) for one in batches]
             self.table.write(self.session, self.table.inserting(rows))
 
-    def open(self, life: ActionLife) -> list[ActionBatch]:
+    def unfinished(self, life: ActionLife) -> list[ActionBatch]:
         """The batches that are neither done nor over, each by its last event."""
         listed = ", ".join(_read(name) for name in COLUMNS if name not in ("action", "life"))
         newest = "row_number() OVER (PARTITION BY m, i ORDER BY at DESC, attempt DESC) AS _newest"
@@ -218,10 +218,10 @@ class BatchesOfAction:
 
     def last_round(self, life: ActionLife) -> int:
         """The greatest m that was claimed; 0: none was."""
-        ((m,),) = self.rows("coalesce(max(m), 0)", f"life = {string(life.id)}") or [(0,)]
+        ((m,),) = self.read_rows("coalesce(max(m), 0)", f"life = {string(life.id)}") or [(0,)]
         return int(m)
 
-    def values(self, life: ActionLife, one: ActionBatch) -> dict[str, str]:
+    def row_of(self, life: ActionLife, one: ActionBatch) -> dict[str, str]:
         """A row, each value as SQL."""
         cut = {
             rule: [c.generation, c.n, c.after, c.until, list(c.failed)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tapestry.quoting import Sql
 from tapestry.runs.tables.kept import KeptTable
 
 N: Final = "_n"
@@ -25,7 +26,7 @@ SHOWN: Final = (COMMIT_TIME, COMMIT_VERSION, ROW)
 """Those that an action sees behind the bound columns."""
 
 
-def bound_table(name: str, columns: Mapping[str, str]) -> KeptTable:
+def bound_table(name: str, columns: Mapping[str, Sql]) -> KeptTable:
     """``<rule>__<name>``: the rows of another bound query of a rule."""
     own = {COMMIT_VERSION: "bigint", COMMIT_TIME: "timestamp", ROW: "bigint"}
     return KeptTable(name, f"tapestry: rows bound as {name}", {**columns, **own})

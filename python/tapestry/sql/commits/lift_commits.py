@@ -45,23 +45,21 @@ _REFUSE = (refuse_nondeterministic, refuse_misplaced, refuse_subqueries)
 class LiftedQuery:
     """A query over commits: its columns, and its text over the relations of what it reads.
 
-    reads
-        What its sources are called in the text.
+    sources
+        Those that it reads, in the order in which its text numbers them.
     """
 
     columns: tuple[str, ...]
     tree: exp.Query
-    reads: Mapping[str, str]
-
-    @property
-    def sources(self) -> Collection[str]:
-        """The sources that it reads."""
-        return self.reads.keys()
+    sources: tuple[str, ...]
 
     def text(self, relations: Mapping[str, str], dialect: str = "spark") -> str:
         """The SELECT; ``relations`` gives the SELECT of each source, and that of ``COMMITS``."""
         listed = [(COMMITS, relations[COMMITS])]
-        listed += [(name, relations[source]) for source, name in self.reads.items()]
+        listed += [
+            (f"_read_{number}", relations[source])
+            for number, source in enumerate(self.sources, start=1)
+        ]
         return text_of(self.tree, (), listed, dialect)
 
 
@@ -87,7 +85,7 @@ def lift_over_commits(query: ReadQuery, moved: Collection[str] = ()) -> LiftedQu
     sources = dict.fromkeys(table.source for table in tables)
     reads = {source: f"_read_{number}" for number, source in enumerate(sources, start=1)}
     lifted = Lift(written, tables, reads, Commits(frozenset(moved))).rows(written)
-    return LiftedQuery(query.columns, _named(lifted, query.columns), reads)
+    return LiftedQuery(query.columns, _named(lifted, query.columns), tuple(sources))
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class Commits:
         """Every commit, each once."""
         return build.table(COMMITS, alias)
 
-    def same(self, table: SourceTable) -> bool:
+    def in_every_case(self, table: SourceTable) -> bool:
         """Has it the same rows for all of the commits?"""
         return table.source not in TRANSITIONS and table.source not in self.moved
 

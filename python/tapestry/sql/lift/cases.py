@@ -38,7 +38,7 @@ class Cases(Protocol):
     def every(self, alias: str) -> exp.Table:
         """Every case, each once."""
 
-    def same(self, table: SourceTable) -> bool:
+    def in_every_case(self, table: SourceTable) -> bool:
         """Are all rows of a use of a source there in every case?"""
 
     def visible(self, table: SourceTable, alias: str) -> Visible:

@@ -43,7 +43,7 @@ class Lift:
     ) -> None:
         self.tables = {table.alias: table for table in tables}
         self.reads, self.cases, self.keyed = reads, cases, keyed
-        self.shares = any(cases.same(table) for table in tables)
+        self.shares = any(cases.in_every_case(table) for table in tables)
         self.columns: dict[str, dict[str, None]] = {}
         for column in tree.find_all(exp.Column):
             if column.table in self.tables:
@@ -195,8 +195,9 @@ class Lift:
             alias = node.alias
             keyed = self.keyed and _keeps_rows(node.this)
             if self.steady(node.this):
-                steady = self.unlifted(node.this)
-                written, case = exp.Subquery(this=steady, alias=copied(node.args["alias"])), None
+                inner_query = self.unlifted(node.this)
+                assert isinstance(inner_query, exp.Query)
+                written, case = build.subquery(inner_query, alias), None
             else:
                 written = build.subquery(self.rows(node.this, keyed=keyed), alias)
                 case = exp.column(AT, table=alias)
@@ -210,7 +211,7 @@ class Lift:
         if not self.shares or timing.contains_now(node):
             return False
         used = (self.tables.get(table.name) for table in node.find_all(exp.Table))
-        return all(table is None or self.cases.same(table) for table in used)
+        return all(table is None or self.cases.in_every_case(table) for table in used)
 
     def unlifted(self, node: exp.Expr) -> exp.Expr:
         """The same, over the reads of its sources."""
@@ -222,7 +223,7 @@ class Lift:
 
     def visible(self, table: SourceTable) -> tuple[exp.Expr, exp.Expr | None]:
         """The rows of a source in each case."""
-        if self.cases.same(table):
+        if self.cases.in_every_case(table):
             return build.table(self.reads[table.source], table.alias), None
         listed: list[exp.Expr] = [build.column(name, table.alias) for name in self.used(table)]
         query = build.select([*listed, exp.column(AT, table="_e")])

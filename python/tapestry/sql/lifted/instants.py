@@ -22,7 +22,7 @@ class Instants:
         """The instants of events, each once."""
         return self.events.instants(alias)
 
-    def same(self, table: SourceTable) -> bool:
+    def in_every_case(self, table: SourceTable) -> bool:
         """No: there are no more rows of one than the keys of the instants need."""
         return False
 

@@ -141,7 +141,7 @@ class BatchRound:
         crash.point("batches_claimed")
         ended = [self.execute(life, rules, parts, one) for one in batches]
         crash.point("batches_executed")
-        self.batches.note(life, ended)
+        self.batches.note_events(life, ended)
         crash.point("batches_noted")
         return self.told(ended)
 
@@ -156,7 +156,7 @@ class BatchRound:
         begin = {rule.relation: (rule.generation, self.begins(rule, last)) for rule in rules}
         number = 1 if last is None else last.number + 1
         life = ActionLife(self.model.relation, uuid4().hex, number, begin)
-        begun = self.batches.begin(life, now_utc())
+        begun = self.batches.begin_life(life, now_utc())
         self.session.run(
             f"CREATE OR REPLACE VIEW {relation_name(self.model.relation)} AS SELECT * FROM"
             f" {relation_name(self.batches.table.name)}"
@@ -177,7 +177,7 @@ class BatchRound:
     def again(self, life: ActionLife) -> list[ActionBatch]:
         """Batches that were claimed or have failed before, and are to be executed again now."""
         now, t, found = now_utc(), self.invocation.clock.instant, []
-        for one in self.batches.open(life):
+        for one in self.batches.unfinished(life):
             last = one.event
             if last.what == CLAIMED and (last.lease_until is None or last.lease_until > now):
                 continue
@@ -214,12 +214,12 @@ class BatchRound:
             return []
         m, event = self.batches.last_round(life) + 1, self.leased(1, now_utc(), uuid4().hex)
         round_ = [replace(one, m=m, i=i, event=event) for i, one in enumerate(due, start=1)]
-        return round_ if self.batches.claim(life, round_) else []
+        return round_ if self.batches.claim_round(life, round_) else []
 
     def held(self, life: ActionLife, again: Sequence[ActionBatch]) -> set[str]:
         """Keys of batches that are not over: those behind them wait."""
         blocks = self.config.on_dead == "block"
-        opened = [one for one in self.batches.open(life) if one.event.what != DEAD or blocks]
+        opened = [one for one in self.batches.unfinished(life) if one.event.what != DEAD or blocks]
         return {one.key for one in (*opened, *again) if one.key is not None}
 
     def execute(

@@ -18,7 +18,8 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import ConfigurationError
-from tapestry.quoting import identifier, string
+from tapestry.quoting import Sql, identifier, string
+from tapestry.runs.engine.column_types import sql_type
 from tapestry.runs.kinds.action.config import ActionConfig
 from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
 from tapestry.runs.tables.batches import ActionBatch
@@ -112,7 +113,7 @@ def bound_names(rules: Sequence[RuleRead]) -> dict[str, None]:
 
 def bound_rows(
     batch: ActionBatch, rules: Sequence[RuleRead], config: ActionConfig, name: str
-) -> str:
+) -> Sql:
     """A SELECT of the rows of a batch in a bound table."""
     parts = []
     for rule in rules:
@@ -121,12 +122,12 @@ def bound_rows(
             continue
         parts.append(table.rows(rule.unheld(cut), _of_key(batch, rule, config, table)))
     if parts:
-        return " UNION ALL ".join(parts)
+        return Sql(" UNION ALL ".join(parts))
     columns = rules[0].bound[name].columns
-    nothing = [f"CAST(NULL AS {kind}) AS {identifier(one)}" for one, kind in columns]
+    nothing = [f"CAST(NULL AS {sql_type(kind)}) AS {identifier(one)}" for one, kind in columns]
     kinds = ("timestamp", "bigint", "bigint")
     nothing += [f"CAST(NULL AS {kind}) AS {one}" for one, kind in zip(SHOWN, kinds, strict=True)]
-    return f"SELECT {', '.join(nothing)} FROM range(0)"
+    return Sql(f"SELECT {', '.join(nothing)} FROM range(0)")
 
 
 def _of_key(batch: ActionBatch, rule: RuleRead, config: ActionConfig, table: BoundTable) -> str:
@@ -154,17 +155,18 @@ def _of_key(batch: ActionBatch, rule: RuleRead, config: ActionConfig, table: Bou
 
 
 def with_rows(
-    part: ActionStatement, rows: Mapping[str, str], said: Mapping[str, str | None]
-) -> str:
+    part: ActionStatement, rows: Mapping[str, Sql], said: Mapping[str, str | None]
+) -> Sql:
     """A statement over the rows of a batch; ``said`` is what the macro `batch` stands for."""
 
     def literal(found: re.Match[str]) -> str:
         value = said.get(found[1].lower())
         return "CAST(NULL AS STRING)" if value is None else string(value)
 
-    text = _SAID.sub(literal, part.text)
+    # sql: the statement that the author has written
+    text = Sql(_SAID.sub(literal, part.text))
     listed = ",\n".join(f"{identifier(name)} AS (\n{select}\n)" for name, select in rows.items())
-    return f"WITH {listed}{',' if part.with_ else ''}\n{text}"
+    return Sql(f"WITH {listed}{',' if part.with_ else ''}\n{text}")
 
 
 def said_of(

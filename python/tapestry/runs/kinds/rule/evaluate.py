@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tapestry.quoting import identifier, identifiers
-from tapestry.runs.engine.column_types import columns_of_query
+from tapestry.runs.engine.column_types import columns_of_query, sql_type
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.rule.states import States
 from tapestry.runs.kinds.rule.triggers import RuleText
@@ -86,7 +86,7 @@ class OverWindow:
         changes = self.changes()
         relations = {name: transition(name, changes, table.columns) for name in TRANSITIONS}
         relations |= {name: states.relation(name, one) for name, one in tables.items()}
-        triggered = " UNION ".join(event.commits(changes) for event in self.rule.events)
+        triggered = " UNION ".join(event.triggering(changes) for event in self.rule.events)
         commits = views.keep(f"SELECT DISTINCT {VERSION} AS {AT} FROM ({triggered})")
         relations[COMMITS] = f"SELECT {AT} FROM {commits}"
         rows, columns = {}, {}
@@ -110,7 +110,9 @@ class OverWindow:
         """
         table, views, window = self.rule.table.table, self.views, self.states.window
         if not window.commits:
-            added = ", ".join(f"CAST(NULL AS {c.type}) AS {c.name}" for c in ADDED)
+            added = ", ".join(
+                f"CAST(NULL AS {sql_type(c.type)}) AS {identifier(c.name)}" for c in ADDED
+            )
             names = identifiers(column.name for column in table.columns)
             return views.keep(
                 f"SELECT {names}, {added}, '' AS {TYPE}, 0 AS {HOW}"

@@ -26,7 +26,7 @@ class TableEvent:
         """Is it an update?"""
         return self.kind == UPDATED
 
-    def commits(self, changes: str) -> str:
+    def triggering(self, changes: str) -> str:
         """A SELECT of the commits that do it, over a relation of all changes."""
         if self.updates:
             return updated(changes, self.columns)

@@ -30,7 +30,7 @@ from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.query.views import Views
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.sources.transactions import CommitWindow, has_feed, window_between
+from tapestry.runs.sources.transactions import CommitWindow, has_feed, times_of, window_between
 from tapestry.runs.tables.bound_rows import (
     AFTER,
     BOUND,
@@ -64,7 +64,7 @@ class NextRuleRun:
         self.refuse_other(row)
         after = row.after.pins[self.name].version
         same = all(row.after.own.get(name) == one for name, one in self.told.items())
-        if same and self.rule.table.pin.version == after:
+        if same and self.rule.table.pin.version <= after:
             return Nothing(self.model, self.invocation.clock.instant)
         window = self.window(after, row)
         if same and not window.commits:
@@ -100,19 +100,26 @@ class NextRuleRun:
 
     def first_version(self) -> CommitWindow:
         """The commits that the first run looks at."""
-        begin, pin = self.rule.config.begin.strip().lower(), self.rule.table.pin
-        after = pin.version
+        begin = self.rule.config.begin.strip().lower()
         if begin.isdecimal():
-            after = min(int(begin) - 1, pin.version)
+            after = int(begin) - 1
         elif begin == "earliest":
             after = self.earliest()
-        elif begin != "now":
+        elif begin == "now":
+            after = self.newest()
+        else:
             raise ConfigurationError(
                 f"begin: {begin} is no place in a table's history",
                 where=self.model.file,
                 hint="write now, earliest, or the version of the first commit to look at",
             )
         return self.window(max(after, -1), None)
+
+    def newest(self) -> int:
+        """The newest version that was made by now."""
+        table, pin = self.rule.table.table, self.rule.table.pin
+        times, t = times_of(self.session, table, pin.version), self.invocation.clock.instant
+        return max((version for version, time in times.items() if time <= t), default=-1)
 
     def earliest(self) -> int:
         """The version before the oldest one of which the history and the feed still tell."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tapestry.errors import ConfigurationError
+from tapestry.quoting import remark
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.rule.config import RuleConfig, config_of
@@ -102,4 +103,4 @@ def read_rule(session: Session, model: Model, invocation: Invocation) -> RuleTex
 def _canonical(model: Model, config: RuleConfig, invocation: Invocation) -> str:
     """A text that changes where the rule means something else."""
     said = json.dumps([config.when, config.conditions, config.evaluate, config.bind_as])
-    return "\n".join([model.sql, f"-- {said}", settings_line(invocation.settings)])
+    return "\n".join([model.sql, f"-- {remark(said)}", settings_line(invocation.settings)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tapestry.quoting import Sql
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.engine.column_types import sql_type
 from tapestry.runs.engine.session import Session
@@ -59,6 +60,6 @@ class WriteRule:
             ready=ready, circumstances=self.standing.circumstances,
         )  # fmt: skip
 
-    def typed(self, found: Evaluated, name: str) -> list[tuple[str, str]]:
+    def typed(self, found: Evaluated, name: str) -> list[tuple[str, Sql]]:
         """Columns of a bound table with the types that CREATE TABLE takes."""
         return [(column, sql_type(kind)) for column, kind in found.columns[name]]
