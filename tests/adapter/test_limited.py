@@ -30,10 +30,10 @@ def test_what_limits(flags: dict[str, Any], option: str | None) -> None:
 def test_every_kind_that_remembers_asks_first() -> None:
     found = {path.stem: path.read_text("utf-8") for path in MATERIALIZATIONS.glob("*.sql")}
     assert {"continuous", "incremental", "snapshot", *FORGETFUL} <= set(found)
-    shared = (MATERIALIZATIONS.parent / "tapestry__run_model.sql").read_text("utf-8")
     for kind, text in found.items():
-        if "return(tapestry__run_model())" in text:
-            text = shared
+        for shared in ("tapestry__run_model", "tapestry__run_on_commits"):
+            if f"return({shared}())" in text:
+                text = (MATERIALIZATIONS.parent / f"{shared}.sql").read_text("utf-8")
         if "raise_compiler_error(" in text:
             continue  # refused, whatever is asked
         asked, hooks = text.find("adapter.limited_by()"), text.find("run_hooks(")
