@@ -144,15 +144,6 @@ def needs_feed(table: DeltaSource) -> ChangesGone | None:
     )
 
 
-def has_feed(session: Session, table: DeltaSource, first: int, last: int) -> bool:
-    """Does the change feed tell of all of these versions?"""
-    try:
-        session.rows(f"SELECT 1 FROM {feed_of(table, first, last)} LIMIT 0")
-    except Exception:
-        return False
-    return True
-
-
 @dataclass(frozen=True)
 class ChangedInWindow:
     """How the changed rows of a window are read.

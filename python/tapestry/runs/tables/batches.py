@@ -138,11 +138,14 @@ class BatchesOfAction:
 
         Raises StateUnreadable where the table is not as runs make it.
         """
+        return self._rows(
+            f"SELECT {listed} FROM {relation_name(self.table.name)}"
+            f" WHERE action = {string(self.action)} AND {condition}"
+        )
+
+    def _rows(self, sql: str) -> list[tuple[Any, ...]]:
         try:
-            return self.session.rows(
-                f"SELECT {listed} FROM {relation_name(self.table.name)}"
-                f" WHERE action = {string(self.action)} AND {condition}"
-            )
+            return self.session.rows(sql)
         except Exception as error:
             if not_found(error) or files_gone(error):
                 return []
@@ -204,16 +207,10 @@ class BatchesOfAction:
             f"(SELECT *, {newest} FROM {relation_name(self.table.name)} WHERE action ="
             f" {string(self.action)} AND life = {string(life.id)} AND event <> {string(BORN)})"
         )
-        try:
-            rows = self.session.rows(
-                f"SELECT {listed} FROM {inner} WHERE _newest = 1"
-                f" AND event IN ({string(CLAIMED)}, {string(FAILED)}, {string(DEAD)})"
-            )
-        except Exception as error:
-            if not_found(error) or files_gone(error):
-                return []
-            refuse_other(self.session, self.table.name, COLUMNS)
-            raise
+        rows = self._rows(
+            f"SELECT {listed} FROM {inner} WHERE _newest = 1"
+            f" AND event IN ({string(CLAIMED)}, {string(FAILED)}, {string(DEAD)})"
+        )
         return [_batch(row) for row in sorted(rows, key=lambda row: (row[0], row[1]))]
 
     def last_round(self, life: ActionLife) -> int:

@@ -134,8 +134,9 @@ class BatchRound:
         for rule in rules if self.config.unique_on else ():
             split_by(self.model, rule, self.config.unique_on)
         life = self.life(rules, anew)
-        again = self.again(life)
-        batches = again + self.claimed(life, rules, again)
+        opened = self.batches.unfinished(life)
+        again = self.again(opened)
+        batches = again + self.claimed(life, rules, opened, len(again))
         if not batches:
             return Performed("nothing", None, None)
         crash.point("batches_claimed")
@@ -168,16 +169,20 @@ class BatchRound:
         """The commit up to which a rule's firings are none of a life that begins now."""
         if last is None and rule.n <= 1:
             return -1
-        waiting = WaitingFirings(
-            self.session, self.model, self.config, ActionLife("", "", 0, {}), [rule],
-            firings_table(self.invocation.state_table).name, self.batches.table.name,
-        )  # fmt: skip
+        waiting = self.waiting(ActionLife("", "", 0, {}), [rule])
         return waiting.newest().get(rule.relation, -1)
 
-    def again(self, life: ActionLife) -> list[ActionBatch]:
+    def waiting(self, life: ActionLife, rules: Sequence[RuleRead]) -> WaitingFirings:
+        """The firings of rules that wait in a life."""
+        return WaitingFirings(
+            self.session, self.model, self.config, life, rules,
+            firings_table(self.invocation.state_table).name, self.batches.table.name,
+        )  # fmt: skip
+
+    def again(self, opened: Sequence[ActionBatch]) -> list[ActionBatch]:
         """Batches that were claimed or have failed before, and are to be executed again now."""
         now, t, found = now_utc(), self.invocation.clock.instant, []
-        for one in self.batches.unfinished(life):
+        for one in opened:
             last = one.event
             if last.what == CLAIMED and (last.lease_until is None or last.lease_until > now):
                 continue
@@ -199,15 +204,18 @@ class BatchRound:
         return BatchEvent(CLAIMED, attempt, claim_id, lease_until, now)
 
     def claimed(
-        self, life: ActionLife, rules: Sequence[RuleRead], again: Sequence[ActionBatch]
+        self,
+        life: ActionLife,
+        rules: Sequence[RuleRead],
+        opened: Sequence[ActionBatch],
+        taken: int,
     ) -> list[ActionBatch]:
-        """The batches that are due, claimed by this run; none where another process was faster."""
-        waiting = WaitingFirings(
-            self.session, self.model, self.config, life, rules,
-            firings_table(self.invocation.state_table).name, self.batches.table.name,
-        )  # fmt: skip
-        held = self.held(life, again)
-        most = self.config.max_batches - len(again)
+        """The batches that are due, claimed by this run; none where another process was faster.
+
+        ``opened`` are those that are not over, of which ``taken`` are executed in this run already.
+        """
+        waiting, held = self.waiting(life, rules), self.held(opened)
+        most = self.config.max_batches - taken
         due = waiting.due(self.invocation.clock.instant, most + len(held)) if most > 0 else []
         due = [one for one in due if one.key is None or one.key not in held][:most]
         if not due:
@@ -216,11 +224,11 @@ class BatchRound:
         round_ = [replace(one, m=m, i=i, event=event) for i, one in enumerate(due, start=1)]
         return round_ if self.batches.claim_round(life, round_) else []
 
-    def held(self, life: ActionLife, again: Sequence[ActionBatch]) -> set[str]:
+    def held(self, opened: Sequence[ActionBatch]) -> set[str]:
         """Keys of batches that are not over: those behind them wait."""
         blocks = self.config.on_dead == "block"
-        opened = [one for one in self.batches.unfinished(life) if one.event.what != DEAD or blocks]
-        return {one.key for one in (*opened, *again) if one.key is not None}
+        waits = (one.key for one in opened if one.event.what != DEAD or blocks)
+        return {key for key in waits if key is not None}
 
     def execute(
         self,

@@ -29,8 +29,9 @@ from tapestry.runs.protocol.claimed_rows import first_row, following_row
 from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.query.views import Views
+from tapestry.runs.sources.difference import feed_reaches
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.sources.transactions import CommitWindow, has_feed, times_of, window_between
+from tapestry.runs.sources.transactions import CommitWindow, times_of, window_between
 from tapestry.runs.tables.bound_rows import (
     AFTER,
     BOUND,
@@ -128,7 +129,7 @@ class NextRuleRun:
         low, high = int(min(row[0] for row in rows)), last + 1
         while low < high:  # from some version on the feed has all
             middle = (low + high) // 2
-            if has_feed(self.session, table, middle, last):
+            if feed_reaches(self.session, table, middle, last):
                 high = middle
             else:
                 low = middle + 1

@@ -64,7 +64,7 @@ def states_of(
     tables = rule.relations.tables
     if not window.commits:
         pins = {name: one.pin for name, one in tables.items()}
-        return States(window, {}, {**pins, **(before or {})} if before else pins)
+        return States(window, {}, {**pins, **(before or {})})
     at: dict[str, list[int]] = {}
     for name, pinned in tables.items():
         versions = _versions(session, rule, window, name, pinned, before)
