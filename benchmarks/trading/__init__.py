@@ -1,0 +1,1 @@
+"""The STRIP paper's trading application: units of batching, and the tables that they keep."""
