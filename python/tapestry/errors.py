@@ -151,6 +151,10 @@ class ActionFailed(TapestryError):
     """A batch of an action has failed, and will not be tried again by itself."""
 
 
+class ActionTimedOut(ActionFailed):
+    """A batch of an action was not done within its ``timeout``."""
+
+
 _COMMENT = re.compile(
     r"""(?P<kept>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)|/\*(?=\s).*?\*/|(?:^|(?<=\s))--\s[^\n]*\n""",
     re.DOTALL,

@@ -10,9 +10,11 @@ from tapestry.delivery.declare import parse_sinks
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import authored
 from tapestry.runs.engine.instants import parse_zone
+from tapestry.runs.kinds.action.python_text import named_relations
 from tapestry.runs.kinds.registry import kind_called, kind_named, parse_config
 from tapestry.runs.model.declare import Expectation
 from tapestry.runs.model.model import EXPECTATIONS, Model, parse_only
+from tapestry.runs.model.triggers import mark
 from tapestry.runs.query.relations import plain
 
 
@@ -36,7 +38,7 @@ def model_of(
     return Model(
         name=node["name"],
         relation=plain(node["relation_name"]),
-        sql=authored(sql),
+        sql=authored(_with_triggers(node, graph, sql)),
         config=parsed,
         arrivals=_arrivals(node, graph),
         file=_file(node),
@@ -46,6 +48,25 @@ def model_of(
         properties=config.get("tblproperties") or {},
         feeds=_feeds(node, graph),
     )
+
+
+def _with_triggers(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> str:
+    """A text with the relations that trigger the model, where its language has no macros for it.
+
+    Of an action in Python these are the rules among what it names in `dbt.ref`.
+    """
+    if node.get("language") != "python":
+        return sql
+    named = {plain(relation) for relation in named_relations(sql).values()}
+    rules = [
+        relation
+        for unique_id in (node.get("depends_on") or {}).get("nodes") or ()
+        if (other := graph["nodes"].get(unique_id)) is not None
+        and kind_named(other["config"].get("materialized")) == "rule"
+        for relation in _relations(other)
+        if relation in named
+    ]
+    return f"{sql}\n# {mark(dict.fromkeys(rules))}\n" if rules else sql
 
 
 def shown_model(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> Model:

@@ -32,6 +32,7 @@ def triggers_of(model: Model) -> tuple[str, ...]:
         raise ConfigurationError(
             f"{model.name} does not say what triggers it",
             where=model.file,
-            hint="write {{ triggered_by(ref('…')) }} into it, with the model that it waits for",
+            hint="write {{ triggered_by(ref('…')) }} into it, with the model that it waits for; a"
+            " function in Python names its rule in dbt.ref('…')",
         )
     return tuple(dict.fromkeys(one.replace("`", "").lower() for one in named))

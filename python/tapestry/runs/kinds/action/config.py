@@ -21,7 +21,24 @@ def _switch() -> Values:
 
 
 @dataclass(frozen=True)
-class ActionConfig:
+class ReturnedRows:
+    """Keys about the rows that an action in Python returns."""
+
+    writes: tuple[str, ...] = keyed(
+        texts("models", "option_prices"),
+        """The table that takes the rows which a function in Python returns: a name that the
+        function gives to `dbt.ref`, or `source.table` for one that it gives to `dbt.source`.""",
+    )
+    merge_on: tuple[str, ...] = keyed(
+        texts("columns", "[option_symbol]"),
+        """Columns that tell the rows of that table apart: a returned row takes the place of the one
+        with the same values in them, NULL is a value; where there is none it is added. Without the
+        key all returned rows are added.""",
+    )
+
+
+@dataclass(frozen=True)
+class ActionConfig(ReturnedRows):
     """Keys that the author of an action has besides those of any kind.
 
     It is ``model.config.own`` of each such model. Source: STRIP, section 2.

@@ -12,7 +12,8 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import KEYS, config_of
 from tapestry.runs.kinds.action.perform import Perform
-from tapestry.runs.kinds.action.statement import names_said, statements_in
+from tapestry.runs.kinds.action.python_call import parts_of, targets_of
+from tapestry.runs.kinds.action.statement import names_said
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
@@ -40,10 +41,23 @@ class Action:
                 hint="keep one of them",
             )
         triggers_of(model)
-        statements_in(model.sql, model.file)
+        parts = parts_of(model)
+        if parts and config.merge_on:
+            raise ConfigurationError(
+                "merge_on is about rows that a function in Python returns",
+                where=model.file,
+                hint="write a MERGE into the action, or write the action in Python",
+            )
+        if config.merge_on and not config.writes:
+            raise ConfigurationError(
+                "merge_on names columns of a table, and nothing says which table",
+                where=model.file,
+                hint="name it: writes='…'",
+            )
+        targets_of(model)
         known = {"idempotency_key", "release", "attempt"}
         known |= {f"key.{name.lower()}" for name in config.unique_on}
-        if odd := [name for name in names_said(model.sql) if name not in known]:
+        if odd := [name for name in names_said(model.sql) if parts and name not in known]:
             raise ConfigurationError(
                 f"batch('{odd[0]}') is nothing that a batch says of itself",
                 where=model.file,

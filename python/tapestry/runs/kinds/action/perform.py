@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from time import monotonic
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
@@ -26,15 +27,14 @@ from tapestry.quoting import relation_name, string
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import ActionConfig, config_of
+from tapestry.runs.kinds.action.python_call import FunctionCall, parts_of, targets_of
 from tapestry.runs.kinds.action.rules_read import RuleRead, read_rules, split_by
 from tapestry.runs.kinds.action.statement import (
     ActionStatement,
     bound_names,
     bound_rows,
     said_of,
-    statements_in,
     with_rows,
-    written_tables,
 )
 from tapestry.runs.kinds.action.waiting import WaitingFirings
 from tapestry.runs.model.model import Model
@@ -125,9 +125,9 @@ class BatchRound:
 
     def run(self, anew: bool) -> Outcome:
         """The same as ``Perform.carry_out``."""
-        parts = statements_in(self.model.sql, self.model.file)
+        parts = parts_of(self.model)
         named = triggers_of(self.model)
-        written = written_tables(self.model.sql)
+        written = targets_of(self.model)
         rules = read_rules(self.session, self.model, self.invocation, named, written)
         if rules is None:
             return Performed("nothing", None, None)
@@ -264,13 +264,16 @@ class BatchRound:
         depth = json.dumps({"tapestry": {
             "action": life.action, "batch": f"{life.id}/{batch.place}", "depth": batch.depth + 1,
         }})  # fmt: skip
+
+        def under(number: int) -> dict[str, str]:
+            app_id = f"tapestry.{life.action}:{name}:{number}"
+            return {APP_ID: app_id, APP_VERSION: "1", METADATA: depth}
+
+        if not parts:
+            call = FunctionCall(self.model, rules, batch, said, under(1))
+            call.execute(partial(apart, self.session, {METADATA: depth}))
         for number, part in enumerate(parts, start=1):
-            settings = {
-                APP_ID: f"tapestry.{life.action}:{name}:{number}",
-                APP_VERSION: "1",
-                METADATA: depth,
-            }
-            with apart(self.session, settings) as own:
+            with apart(self.session, under(number)) as own:
                 own.run(with_rows(part, rows, said))
 
     def refuse_gone(self, rules: Sequence[RuleRead], batch: ActionBatch) -> None:

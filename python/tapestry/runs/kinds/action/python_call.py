@@ -1,0 +1,251 @@
+"""A function in Python, called with the rows of one batch; what it returns is written.
+
+    call     in a thread with a deadline, in a session of its own: what the function sets or names
+             there is seen by nobody else, and what it writes itself is not the batch's write
+    stage    the returned rows are computed once, and kept by Spark until they are written
+    write    one statement under the batch's transaction (``returned_rows``)
+
+A batch whose statement has landed may be executed again, after a kill: the function is called, with
+the same idempotency key, and the statement is skipped by Delta.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from tapestry.errors import ActionFailed, ConfigurationError, TapestryError, TargetChanged
+from tapestry.quoting import Sql, relation_name
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.action.config import ActionConfig, config_of
+from tapestry.runs.kinds.action.current_batch import CURRENT, CurrentBatch
+from tapestry.runs.kinds.action.python_text import is_python, named_relations, returned_to
+from tapestry.runs.kinds.action.returned_rows import ReturnedTable
+from tapestry.runs.kinds.action.rules_read import RuleRead
+from tapestry.runs.kinds.action.statement import (
+    ActionStatement,
+    bound_names,
+    bound_rows,
+    statements_in,
+    written_tables,
+)
+from tapestry.runs.kinds.action.within import within
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.holding import new_view
+from tapestry.runs.query.relations import in_session, plain
+from tapestry.runs.tables.batches import ActionBatch
+from tapestry.runs.tables.target import look, newest_commits
+
+LONGEST_MESSAGE = 1_000
+_STACK = "\n\nJVM stacktrace"
+
+
+@dataclass(frozen=True)
+class FunctionCall:
+    """A call of an action's function with the rows of one batch.
+
+    said
+        By name: what the batch says of itself (``said_of``).
+    settings
+        Those of the session in which the returned rows are written: the batch's transaction.
+    """
+
+    model: Model
+    rules: Sequence[RuleRead]
+    batch: ActionBatch
+    said: Mapping[str, str | None]
+    settings: Mapping[str, str]
+
+    @property
+    def config(self) -> ActionConfig:
+        """The keys that its author has written."""
+        return config_of(self.model.config.own)
+
+    def execute(self, apart: Callable[[], AbstractContextManager[Session]]) -> None:
+        """Call the function and write what it returns; ``apart`` opens a session of its own.
+
+        Raises ActionFailed, with the line, where the function raises or returns what cannot be
+        written; ActionTimedOut where it is not done in time.
+        """
+        tables = returned_to(self.model, self.config.writes)
+        with apart() as own:
+            spark = self.spark_of(own)
+            reads = self.read_texts(own)
+            view = Sql(new_view())
+
+            def work() -> list[tuple[str, str]] | None:
+                return self.stage_rows(spark, self.call(spark, reads), view)
+
+            columns = within(self.config.timeout, work, spark.interruptAll)
+            if columns is None:
+                return
+            if len(tables) != 1:
+                raise ActionFailed(
+                    "the function has returned rows, and writes: does not name the one table that"
+                    " takes them",
+                    where=self.model.file,
+                    hint="name it: dbt.config(writes='…'); or return None",
+                )
+            try:
+                rows = ReturnedTable(
+                    self.model.file, view, tuple(columns), tables[0], self.config.merge_on
+                )
+                statement = rows.statement(own)
+                for key, value in self.settings.items():
+                    spark.conf.set(key, value)
+                own.run(statement)
+            finally:
+                spark.catalog.dropTempView(view.strip("`"))
+
+    def spark_of(self, own: Session) -> Any:
+        """Give the session as the function is to see it.
+
+        Raises ConfigurationError where the connection takes SQL only.
+        """
+        frame = own.can.frame
+        if frame is None:
+            raise ConfigurationError(
+                "an action in Python needs a session of Spark, and this connection takes SQL only",
+                where=self.model.file,
+                hint="run it with method: session (embedded, master: spark://… or sc://…), or write"
+                " it in SQL",
+            )
+        return frame("SELECT 1").sparkSession
+
+    def read_texts(self, own: Session) -> dict[str, Sql]:
+        """By relation that the function names: a SELECT of what it sees there.
+
+        Of a rule these are the rows of the batch; any other table is as it stands now.
+        """
+        found: dict[str, Sql] = {}
+        bound = {in_session(plain(rule.relation)): rule for rule in self.rules}
+        for relation in map(plain, named_relations(self.model.sql).values()):
+            rule = bound.get(in_session(relation))
+            if rule is None:
+                found[relation] = pinned(own, relation)
+            else:
+                first = next(iter(rule.bound))
+                found[relation] = bound_rows(self.batch, [rule], self.config, first)
+        return found
+
+    def call(self, spark: Any, reads: Mapping[str, Sql]) -> Any:
+        """Call the function: what it returns."""
+        names = bound_names(self.rules)
+
+        def bound(name: str) -> Any:
+            known = {one.lower(): one for one in names}
+            if name.lower() not in known:
+                raise ConfigurationError(
+                    f"no rule of {self.model.name} binds {name}",
+                    where=self.model.file,
+                    hint=f"there is {', '.join(names)}",
+                )
+            text = bound_rows(self.batch, self.rules, self.config, known[name.lower()])
+            return spark.sql(text)
+
+        def load(relation: str) -> Any:
+            return spark.sql(reads[plain(relation)])
+
+        told = {name.lower(): value for name, value in self.said.items()}
+        key = {name: told.get(f"key.{name.lower()}") for name in self.config.unique_on}
+        CURRENT.set(
+            CurrentBatch(
+                key, str(told["idempotency_key"]), self.batch.event.attempt,
+                self.batch.release, bound,
+            )
+        )  # fmt: skip
+        space: dict[str, Any] = {"spark": spark, "__name__": "__dbt_model__"}
+        try:
+            exec(compile(self.model.sql, self.model.file, "exec"), space)
+            return space["model"](space["dbtObj"](load), spark)
+        except Exception as error:
+            raise self.raised(error) from error
+
+    def stage_rows(self, spark: Any, returned: Any, view: Sql) -> list[tuple[str, str]] | None:
+        """Compute what the function has returned: the columns of the view that has the rows.
+
+        None where there is nothing to be written.
+        """
+        frame = self.as_frame(spark, returned)
+        if frame is None:
+            return None
+        try:
+            kept = frame.localCheckpoint(True)
+        except Exception as error:
+            raise self.raised(error) from error
+        if not kept.take(1):
+            return None
+        kept.createOrReplaceTempView(view.strip("`"))
+        if not spark.catalog.tableExists(view.strip("`")):
+            raise ActionFailed(
+                "the function has returned a DataFrame of another Spark session than its own",
+                where=self.model.file,
+                hint="use the session that it is given, and the DataFrames of dbt.ref",
+            )
+        return [(str(name), str(kind)) for name, kind in kept.dtypes]
+
+    def as_frame(self, spark: Any, returned: Any) -> Any:
+        """Give what the function has returned as a DataFrame of Spark; None where that is None.
+
+        Raises ActionFailed for anything else.
+        """
+        if returned is None or hasattr(returned, "localCheckpoint"):
+            return returned
+        if hasattr(returned, "to_spark"):
+            return returned.to_spark()
+        kind = type(returned)
+        if (kind.__module__.split(".")[0], kind.__name__) == ("pandas", "DataFrame"):
+            return spark.createDataFrame(returned) if len(returned) else None
+        raise ActionFailed(
+            f"the function has returned {kind.__name__}, which is no DataFrame",
+            where=self.model.file,
+            hint="return a DataFrame, whose rows go into the table that writes: names, or None",
+        )
+
+    def raised(self, error: Exception) -> TapestryError:
+        """Give an error that the function has raised as one of ours, with its line."""
+        if isinstance(error, TapestryError):
+            return error
+        line = _line_in(error.__traceback__, self.model.file)
+        if isinstance(error, SyntaxError) and error.filename == self.model.file:
+            line = error.lineno or 0
+        message = str(error).split(_STACK)[0].strip()[:LONGEST_MESSAGE]
+        where = f"{self.model.file}, line {line}" if line else self.model.file
+        return ActionFailed(f"{type(error).__name__}: {message}", where=where)
+
+
+def _line_in(raised: TracebackType | None, file: str) -> int:
+    """The line of a file that was executed last; 0: none was."""
+    lines = [one.lineno or 0 for one in traceback.extract_tb(raised) if one.filename == file]
+    return lines[-1] if lines else 0
+
+
+def pinned(session: Session, relation: str) -> Sql:
+    """Give a SELECT of a table as it stands now, whenever it is read; a view is as it is then."""
+    try:
+        seen = look(session, relation)
+    except TargetChanged:
+        seen = None  # of another format: it has no versions
+    every = f"SELECT * FROM {relation_name(relation)}"
+    if seen is None:
+        return Sql(every)
+    version = seen.version
+    if version is None:
+        version = newest_commits(session, relation)[0].version
+    return Sql(f"{every} VERSION AS OF {version:d}")
+
+
+def targets_of(model: Model) -> tuple[str, ...]:
+    """Give the relations that an action writes, as far as they can be told."""
+    if is_python(model):
+        return returned_to(model, config_of(model.config.own).writes)
+    return written_tables(model.sql)
+
+
+def parts_of(model: Model) -> tuple[ActionStatement, ...]:
+    """Give the statements of an action; none of one in Python."""
+    return () if is_python(model) else statements_in(model.sql, model.file)

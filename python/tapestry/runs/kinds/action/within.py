@@ -1,0 +1,46 @@
+"""A task with a deadline: what it does in Spark is stopped, what it does in Python is left alone.
+
+Nothing ends a thread of Python from outside. One that is past its deadline is abandoned: it may
+still tell a service something, with the idempotency key that each later attempt has as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from contextvars import copy_context
+from datetime import timedelta
+from threading import Thread
+from typing import TypeVar
+
+from tapestry.errors import ActionFailed, ActionTimedOut
+
+T = TypeVar("T")
+
+
+def within(limit: timedelta, task: Callable[[], T], stop: Callable[[], object]) -> T:
+    """Do a task in a thread of its own, which does not keep the process alive; what it gives.
+
+    A limit of 0 is none. Raises what the task raises, and ActionTimedOut where it is not done in
+    time; ``stop`` is called then.
+    """
+    future: Future[T] = Future()
+    context = copy_context()
+
+    def work() -> None:
+        try:
+            future.set_result(context.run(task))
+        except Exception as error:
+            future.set_exception(error)
+        except BaseException as error:  # as by sys.exit: it would end the run
+            future.set_exception(ActionFailed(f"the function was ended by {error!r}"))
+
+    Thread(target=work, name="tapestry-action", daemon=True).start()
+    wait([future], limit.total_seconds() or None)
+    if not future.done():
+        stop()
+        raise ActionTimedOut(
+            f"it was not done within {limit}",
+            hint="give it a longer timeout:, and what it asks of others a shorter one",
+        )
+    return future.result()
