@@ -177,6 +177,8 @@ SAMPLE = {
     "backoff": "1 minute",
     "timeout": "1 hour",
     "on_dead": "block",
+    "writes": ["prices"],
+    "merge_on": ["id"],
     "refresh": "full",
     "full_above": 0.5,
     "unique_key": "id",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tapestry.errors import ConfigurationError
+from tapestry.quoting import identifier
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,7 +25,6 @@ def last_per(rows: DataFrame, *columns: str) -> DataFrame:
 
     Raises ConfigurationError where no column is named, or the rows lack what puts them in order.
     """
-    from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     there = {name.lower(): name for name in rows.columns}
@@ -45,12 +45,7 @@ def last_per(rows: DataFrame, *columns: str) -> DataFrame:
             hint=f"keep {', '.join(_OF_BATCH)} of the batch among their columns",
         )
     newest_first = [*order, *({_OF_BATCH[-1]} & set(there) - set(order))]
-    number = "_tapestry_number"
-
-    def named(name: str) -> str:
-        return "`" + there[name.lower()].replace("`", "``") + "`"
-
-    window = Window.partitionBy(*map(named, columns)).orderBy(
-        *(f.col(named(name)).desc_nulls_last() for name in newest_first)
-    )
-    return rows.withColumn(number, f.row_number().over(window)).where(f"{number} = 1").drop(number)
+    per = [identifier(there[name.lower()]) for name in columns]
+    order_by = f.struct(*(identifier(there[name]) for name in newest_first))
+    newest = f.max_by(f.struct(*map(identifier, rows.columns)), order_by)
+    return rows.groupBy(*per).agg(newest.alias("newest")).select("newest.*")

@@ -215,7 +215,11 @@ class FunctionCall:
             line = error.lineno or 0
         message = str(error).split(_STACK)[0].strip()[:LONGEST_MESSAGE]
         where = f"{self.model.file}, line {line}" if line else self.model.file
-        return ActionFailed(f"{type(error).__name__}: {message}", where=where)
+        return ActionFailed(
+            f"{type(error).__name__}: {message}",
+            where=where,
+            hint="correct the function, or what it asks; the next attempt calls it anew",
+        )
 
 
 def _line_in(raised: TracebackType | None, file: str) -> int:

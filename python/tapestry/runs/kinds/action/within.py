@@ -33,7 +33,8 @@ def within(limit: timedelta, task: Callable[[], T], stop: Callable[[], object]) 
         except Exception as error:
             future.set_exception(error)
         except BaseException as error:  # as by sys.exit: it would end the run
-            future.set_exception(ActionFailed(f"the function was ended by {error!r}"))
+            ended = ActionFailed(f"the function was ended by {error!r}", hint="let it return")
+            future.set_exception(ended)
 
     Thread(target=work, name="tapestry-action", daemon=True).start()
     wait([future], limit.total_seconds() or None)
