@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from time import sleep
 from types import ModuleType
 from typing import Any
 
@@ -255,3 +256,63 @@ def test_actions_that_are_refused(
         sql = "insert into {s}.log select id, v from matches"
         with pytest.raises(ConfigurationError, match="a function in Python returns"):
             world.now(world.action("b", sql, "r", **config))
+
+
+def test_a_function_whose_rows_have_landed_is_not_called_again(
+    world: PythonActions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would see its own rows; dead by that and replayed, they would come twice."""
+    body = """
+        if dbt.ref('log').count():
+            raise ValueError('somebody was here')
+        return dbt.ref('r').select('id', 'v')
+    """
+    action = world.function("a", body, "*r", "log", writes="log", timeout="0 seconds", attempts=1)
+    rule = begun(world, action)
+    world.do("insert into {s}.t values (1, 1)")
+    world.now(rule)
+    kill_at(monkeypatch, "batches_executed")
+    with pytest.raises(Killed):
+        world.now(action)
+    kill_at(monkeypatch, None)
+    assert str(world.now(action)) == "1 batch of 1 firing"
+    assert logged(world) == [(1, 1)]
+
+
+def test_what_takes_too_long_in_spark_is_stopped(world: PythonActions) -> None:
+    """The DataFrame that a function returns is computed when it is returned."""
+    long = "sum(hash(range.id)) as v from {s}.r cross join range(10000000000000) as range"
+    body = f"return session.sql('select 1 as id, {long}')"
+    action = world.function("a", body, "*r", "log", writes="log", timeout="5 seconds", attempts=1)
+    rule = begun(world, action)
+    world.do("insert into {s}.t values (1, 1)")
+    world.now(rule)
+    with pytest.raises(ActionFailed, match="not done within 0:00:05"):
+        world.now(action)
+    tracker = world.session.spark.sparkContext.statusTracker()
+    for _ in range(50):
+        if not tracker.getActiveJobsIds():
+            break
+        sleep(0.1)
+    assert tracker.getActiveJobsIds() == []
+
+
+def test_two_rules_of_one_function(world: PythonActions) -> None:
+    """`dbt.ref` gives the rows of one rule, `bound` those of both."""
+    body = """
+        from tapestry.actions import batch
+        rows = batch().bound('matches').selectExpr('id', 'v + 10 as v')
+        return dbt.ref('r').select('id', 'v').union(rows).union(dbt.ref('q').select('id', 'v'))
+    """
+    action = world.function("a", body, "*r", "*q", "log", writes="log", unique=True)
+    world.do(f"create table {{s}}.u (id int, v int) using delta {FEED}")
+    rules = [
+        world.rule(name, "select id, v from inserted", table, when="inserted")
+        for name, table in (("r", "t"), ("q", "u"))
+    ]
+    for one in (*rules, action):
+        world.now(one)
+    world.do("insert into {s}.t values (1, 1)", "insert into {s}.u values (2, 2)")
+    for one in (*rules, action):
+        world.now(one)
+    assert logged(world) == [(1, 1), (1, 11), (2, 2), (2, 12)]

@@ -80,6 +80,8 @@ class ActionBatch:
         The values that its rows share, as JSON text; None: it is one firing.
     cut
         By rule.
+    again
+        It was claimed before, and may have been executed.
     """
 
     m: int
@@ -92,6 +94,7 @@ class ActionBatch:
     release: datetime
     depth: int = 0
     event: BatchEvent = BatchEvent()
+    again: bool = False
 
     @property
     def place(self) -> str:

@@ -189,7 +189,8 @@ class BatchRound:
             if last.what == DEAD or (last.what == FAILED and self.waits_until(last) > t):
                 continue
             attempt = last.attempt + (last.what == FAILED)
-            found.append(replace(one, event=self.leased(attempt, now, uuid4().hex)))
+            event = self.leased(attempt, now, uuid4().hex)
+            found.append(replace(one, event=event, again=True))
         return found
 
     def waits_until(self, failed: BatchEvent) -> datetime:
@@ -261,19 +262,12 @@ class BatchRound:
         rows = {name: bound_rows(batch, rules, self.config, name) for name in bound_names(rules)}
         name = f"{life.id}:{batch.m}:{batch.i}"
         said = said_of(batch, self.config, str(uuid5(NAMESPACE_URL, f"{life.action}:{name}")))
-        depth = json.dumps({"tapestry": {
-            "action": life.action, "batch": f"{life.id}/{batch.place}", "depth": batch.depth + 1,
-        }})  # fmt: skip
-
-        def under(number: int) -> dict[str, str]:
-            app_id = f"tapestry.{life.action}:{name}:{number}"
-            return {APP_ID: app_id, APP_VERSION: "1", METADATA: depth}
-
         if not parts:
-            call = FunctionCall(self.model, rules, batch, said, under(1))
-            call.execute(partial(apart, self.session, {METADATA: depth}))
+            settings, run_id = settings_of(life, batch, 1), run_id_of(life, batch)
+            call = FunctionCall(self.model, rules, batch, said, settings, run_id)
+            call.execute(partial(apart, self.session, settings_of(life, batch, 0)))
         for number, part in enumerate(parts, start=1):
-            with apart(self.session, under(number)) as own:
+            with apart(self.session, settings_of(life, batch, number)) as own:
                 own.run(with_rows(part, rows, said))
 
     def refuse_gone(self, rules: Sequence[RuleRead], batch: ActionBatch) -> None:
@@ -304,6 +298,29 @@ class BatchRound:
         return Performed(
             "perform", None, None, rows=rows, batches=len(done), firings=firings, failed=failed
         )
+
+
+def run_id_of(life: ActionLife, batch: ActionBatch) -> str:
+    """Name a batch among those of all lives of its action."""
+    return f"{life.id}/{batch.place}"
+
+
+def settings_of(life: ActionLife, batch: ActionBatch, number: int) -> dict[str, str]:
+    """Give the settings under which a statement of a batch lands once, and says whose it is.
+
+    0 is what a function in Python does besides: it says so, and lands whenever it is done.
+    """
+    run_id = run_id_of(life, batch)
+    said: dict[str, object] = {
+        "action": life.action, "batch": run_id, "depth": batch.depth + 1,
+    }  # fmt: skip
+    if not number:
+        return {METADATA: json.dumps({"tapestry": said})}
+    return {
+        APP_ID: f"tapestry.{life.action}:{life.id}:{batch.m}:{batch.i}:{number}",
+        APP_VERSION: "1",
+        METADATA: json.dumps({"tapestry": {**said, "run_id": run_id}}),
+    }
 
 
 def apart(session: Session, settings: Mapping[str, str]) -> AbstractContextManager[Session]:

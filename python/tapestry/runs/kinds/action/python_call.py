@@ -5,8 +5,9 @@
     stage    the returned rows are computed once, and kept by Spark until they are written
     write    one statement under the batch's transaction (``returned_rows``)
 
-A batch whose statement has landed may be executed again, after a kill: the function is called, with
-the same idempotency key, and the statement is skipped by Delta.
+A batch may be executed again after a kill. Where its statement has landed the function is not even
+called: it would see what it has written itself. Else it is, with the same idempotency key; should
+another process be faster meanwhile, the statement is skipped by Delta.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from tapestry.runs.kinds.action.statement import (
     statements_in,
     written_tables,
 )
-from tapestry.runs.kinds.action.within import within
+from tapestry.runs.kinds.action.within import stopped_after, within
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import new_view
 from tapestry.runs.query.relations import in_session, plain
@@ -41,6 +42,7 @@ from tapestry.runs.tables.batches import ActionBatch
 from tapestry.runs.tables.target import look, newest_commits
 
 LONGEST_MESSAGE = 1_000
+LOOK_BACK = 1_000
 _STACK = "\n\nJVM stacktrace"
 
 
@@ -52,6 +54,8 @@ class FunctionCall:
         By name: what the batch says of itself (``said_of``).
     settings
         Those of the session in which the returned rows are written: the batch's transaction.
+    run_id
+        What the commit of these rows says of itself.
     """
 
     model: Model
@@ -59,6 +63,7 @@ class FunctionCall:
     batch: ActionBatch
     said: Mapping[str, str | None]
     settings: Mapping[str, str]
+    run_id: str
 
     @property
     def config(self) -> ActionConfig:
@@ -73,6 +78,8 @@ class FunctionCall:
         """
         tables = returned_to(self.model, self.config.writes)
         with apart() as own:
+            if self.batch.again and any(self.has_landed(own, table) for table in tables):
+                return
             spark = self.spark_of(own)
             reads = self.read_texts(own)
             view = Sql(new_view())
@@ -97,9 +104,15 @@ class FunctionCall:
                 statement = rows.statement(own)
                 for key, value in self.settings.items():
                     spark.conf.set(key, value)
-                own.run(statement)
+                with stopped_after(self.config.timeout, own):
+                    own.run(statement)
             finally:
                 spark.catalog.dropTempView(view.strip("`"))
+
+    def has_landed(self, own: Session, table: str) -> bool:
+        """Does one of the newest commits of a table say that it is the write of this batch?"""
+        commits = newest_commits(own, table, LOOK_BACK)
+        return any(one.run_id == self.run_id for one in commits)
 
     def spark_of(self, own: Session) -> Any:
         """Give the session as the function is to see it.
