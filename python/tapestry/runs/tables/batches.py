@@ -50,7 +50,7 @@ _INSTANTS = tuple(name for name, kind in COLUMNS.items() if kind == "timestamp")
 
 @dataclass(frozen=True)
 class Cut:
-    """The frozen rows of one rule: commits after ``after`` up to ``until``, as of its run n."""
+    """The frozen rows of one rule: firings after ``after`` up to ``until``, as of its run n."""
 
     generation: str
     n: int
@@ -119,7 +119,7 @@ class ActionLife:
     """An action from its first run, or a --full-refresh, to the next.
 
     begin
-        By rule: the generation, and the commit up to which its firings are none of this life's.
+        By rule: the generation, and the firing up to which they are none of this life's.
     """
 
     action: str

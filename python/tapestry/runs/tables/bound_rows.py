@@ -1,8 +1,12 @@
 """The rows that a rule has bound for its actions: in its own table and, beside that, in others.
 
-Each row says which commit has fired it (``_commit_version``, ``_commit_time``) and which place it
-has among those of that commit (``_row``). In the rule's own table it also says which run of
-the rule has written it (``_n``); the tables beside it mark that as any kept table does.
+Each row says which firing has bound it (``_firing``), of which commit (``_commit_version``,
+``_commit_time``), and which place it has among those of that firing (``_row``). In the rule's own
+table it also says which run of the rule has written it (``_n``); the tables beside it mark that as
+any kept table does.
+
+Firings of a rule have numbers that grow: a cut of the queue is those after one number up to
+another. Where each commit is one transaction the number is its version.
 """
 
 from __future__ import annotations
@@ -14,13 +18,14 @@ from tapestry.quoting import Sql
 from tapestry.runs.tables.kept import KeptTable
 
 N: Final = "_n"
+FIRING: Final = "_firing"
 COMMIT_VERSION: Final = "_commit_version"
 COMMIT_TIME: Final = "_commit_time"
 ROW: Final = "_row"
 BOUND, AFTER, TABLE, START = "bound", "after", "table", "start"
 """In what a rule keeps of its own: the names of its bound tables, its own first; how many
 microseconds a firing waits; the table that it looks at, and the commit after which it began to."""
-ADDED_BY_US: Final = (N, COMMIT_VERSION, COMMIT_TIME, ROW)
+ADDED_BY_US: Final = (N, FIRING, COMMIT_VERSION, COMMIT_TIME, ROW)
 """Columns of a rule's own table behind those that are bound."""
 SHOWN: Final = (COMMIT_TIME, COMMIT_VERSION, ROW)
 """Those that an action sees behind the bound columns."""
@@ -28,5 +33,5 @@ SHOWN: Final = (COMMIT_TIME, COMMIT_VERSION, ROW)
 
 def bound_table(name: str, columns: Mapping[str, Sql]) -> KeptTable:
     """``<rule>__<name>``: the rows of another bound query of a rule."""
-    own = {COMMIT_VERSION: "bigint", COMMIT_TIME: "timestamp", ROW: "bigint"}
+    own = {FIRING: "bigint", COMMIT_VERSION: "bigint", COMMIT_TIME: "timestamp", ROW: "bigint"}
     return KeptTable(name, f"tapestry: rows bound as {name}", {**columns, **own})

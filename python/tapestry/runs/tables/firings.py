@@ -1,8 +1,9 @@
-"""The table ``tapestry_firings``: of each rule, the commits that fired it.
+"""The table ``tapestry_firings``: of each rule, the transactions that fired it.
 
 Its rows are heads of a queue: the rows that each firing binds stand in the tables of the rule under
 the same generation and n. A row counts as those do: up to the run n that the rule's own table has
-landed, but for runs that were closed without rows (semantics, section 4).
+landed, but for runs that were closed without rows (semantics, section 4). ``firing`` is its number:
+it grows from each firing of a rule to the next.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ COLUMNS: Final = {
     "rule": "string",
     "generation": "string",
     "n": "bigint",
+    "firing": "bigint",
     "commit_version": "bigint",
     "commit_time": "timestamp",
     "depth": "bigint",
@@ -39,7 +41,8 @@ def firings_table(state_table: str) -> OwnTable:
 
 @dataclass(frozen=True)
 class Firings:
-    """The firings of a run of a rule: ``select`` gives version, time, depth and rows of each."""
+    """The firings of a run of a rule: ``select`` gives number, version, time, depth
+    and rows of each."""
 
     state_table: str
     select: str

@@ -166,7 +166,7 @@ class BatchRound:
         return begun
 
     def begins(self, rule: RuleRead, last: ActionLife | None) -> int:
-        """The commit up to which a rule's firings are none of a life that begins now."""
+        """The firing of a rule up to which they are none of a life that begins now."""
         if last is None and rule.n <= 1:
             return -1
         waiting = self.waiting(ActionLife("", "", 0, {}), [rule])

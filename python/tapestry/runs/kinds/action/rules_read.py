@@ -24,6 +24,7 @@ from tapestry.runs.tables.bound_rows import (
     AFTER,
     BOUND,
     COMMIT_VERSION,
+    FIRING,
     SHOWN,
     START,
     TABLE,
@@ -63,10 +64,13 @@ class BoundTable:
     def rows(self, cut: Cut, more: str = "") -> str:
         """A SELECT of the rows of a cut that an action sees."""
         names = [identifier(name) for name, _ in self.columns]
+        return f"SELECT {', '.join([*names, *SHOWN])} FROM {self.within(cut, more)}"
+
+    def within(self, cut: Cut, more: str = "") -> str:
+        """The table with the condition that a row is of a cut, as it stands behind FROM."""
         return (
-            f"SELECT {', '.join([*names, *SHOWN])} FROM {relation_name(self.table)}"
-            f" WHERE {self.counting(cut)} AND {COMMIT_VERSION} > {cut.after:d}"
-            f" AND {COMMIT_VERSION} <= {cut.until:d}{more}"
+            f"{relation_name(self.table)} WHERE {self.counting(cut)}"
+            f" AND {FIRING} > {cut.after:d} AND {FIRING} <= {cut.until:d}{more}"
         )
 
 
@@ -97,12 +101,13 @@ class RuleRead:
     baseline: int = -1
 
     def cut(self, after: int, until: int) -> Cut:
-        """Its firings after one commit up to another."""
+        """Its firings after one up to another."""
         return Cut(self.generation, self.n, after, until, self.failed)
 
-    def unheld(self, cut: Cut) -> Cut:
-        """Those of a cut that the tables that the action writes do not hold yet."""
-        return replace(cut, after=max(cut.after, self.baseline))
+    def unheld(self, version: str = COMMIT_VERSION) -> str:
+        """The condition, behind AND, that the tables that the action writes do not hold a firing of
+        a commit yet."""
+        return f" AND {version} > {self.baseline:d}"
 
 
 def read_rules(

@@ -23,7 +23,7 @@ from tapestry.runs.engine.column_types import sql_type
 from tapestry.runs.kinds.action.config import ActionConfig
 from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
 from tapestry.runs.tables.batches import ActionBatch
-from tapestry.runs.tables.bound_rows import COMMIT_VERSION, SHOWN
+from tapestry.runs.tables.bound_rows import FIRING, SHOWN
 from tapestry.sql.read.parse import table_name
 
 _SAID = re.compile(r"'\{tapestry\.batch:([^']*)\}'")
@@ -120,7 +120,7 @@ def bound_rows(
         table, cut = rule.bound[name], batch.cut.get(rule.relation)
         if cut is None:
             continue
-        parts.append(table.rows(rule.unheld(cut), _of_key(batch, rule, config, table)))
+        parts.append(table.rows(cut, rule.unheld() + _of_key(batch, rule, config, table)))
     if parts:
         return Sql(" UNION ALL ".join(parts))
     columns = rules[0].bound[name].columns
@@ -133,7 +133,7 @@ def bound_rows(
 def _of_key(batch: ActionBatch, rule: RuleRead, config: ActionConfig, table: BoundTable) -> str:
     """The condition that a row belongs to a batch of `unique_on`, behind AND.
 
-    A table without the columns goes whole to each batch of a firing: those of the commits that
+    A table without the columns goes whole to each batch of a firing: those of the firings that
     have the key in a table with them.
     """
     if not config.unique_on:
@@ -147,11 +147,11 @@ def _of_key(batch: ActionBatch, rule: RuleRead, config: ActionConfig, table: Bou
     split = [one for one in rule.bound.values() if len(one.has(config.unique_on)) == every]
     if table in split:
         return holds(table)
-    cut = rule.unheld(batch.cut[rule.relation])
-    commits = " UNION ".join(
-        f"SELECT {COMMIT_VERSION} FROM ({one.rows(cut, holds(one))})" for one in split
+    cut = batch.cut[rule.relation]
+    firings = " UNION ".join(
+        f"SELECT {FIRING} FROM {one.within(cut, rule.unheld() + holds(one))}" for one in split
     )
-    return f" AND {COMMIT_VERSION} IN ({commits})"
+    return f" AND {FIRING} IN ({firings})"
 
 
 def with_rows(

@@ -19,7 +19,7 @@ from tapestry.runs.sources.transactions import (
     has_order,
     transition,
 )
-from tapestry.runs.tables.bound_rows import COMMIT_TIME, COMMIT_VERSION, ROW, N
+from tapestry.runs.tables.bound_rows import COMMIT_TIME, COMMIT_VERSION, FIRING, ROW, N
 from tapestry.sql.commits.lift_commits import COMMITS
 from tapestry.sql.commits.transitions import ADDED, TRANSITIONS, VERSION
 from tapestry.sql.lift.cases import AT
@@ -45,6 +45,7 @@ class Evaluated:
         placed = ", ".join(identifier(c) for c, kind in self.columns[name] if has_order(kind))
         own = [f"{n:d}L AS {N}"] if number else []
         own += [
+            f"{AT} AS {FIRING}",
             f"{AT} AS {COMMIT_VERSION}",
             f"{time} AS {COMMIT_TIME}",
             f"row_number() OVER (PARTITION BY {AT} ORDER BY {placed or AT}) AS {ROW}",
@@ -56,15 +57,15 @@ class Evaluated:
 
     @property
     def firings(self) -> str:
-        """A SELECT of the firings: version, time and depth of each commit, rows bound by it."""
+        """A SELECT of the firings: number, version, time, depth, and rows bound by each."""
         if not self.window.commits:
-            return "SELECT 0L, CAST(NULL AS TIMESTAMP), 0L, 0L FROM range(0)"
+            return "SELECT 0L, 0L, CAST(NULL AS TIMESTAMP), 0L, 0L FROM range(0)"
         counted = " UNION ALL ".join(
             f"SELECT {AT}, 1 AS _tap_one FROM {view}" for view in self.rows.values()
         )
         time, depth = self.window.time_of("f." + AT), self.window.depth_of("f." + AT)
         return (
-            f"SELECT f.{AT}, {time}, CAST({depth} AS BIGINT), coalesce(sum(r._tap_one), 0)"
+            f"SELECT f.{AT}, f.{AT}, {time}, CAST({depth} AS BIGINT), coalesce(sum(r._tap_one), 0)"
             f" FROM {self.fired} AS f LEFT JOIN ({counted}) AS r ON r.{AT} = f.{AT}"
             f" GROUP BY f.{AT}"
         )

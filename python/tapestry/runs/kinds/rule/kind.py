@@ -18,7 +18,7 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.kind import Explained
 from tapestry.runs.protocol.plan import Plan
 from tapestry.runs.protocol.standing import stand
-from tapestry.runs.tables.bound_rows import COMMIT_TIME, COMMIT_VERSION, ROW, N
+from tapestry.runs.tables.bound_rows import COMMIT_TIME, COMMIT_VERSION, FIRING, ROW, N
 from tapestry.sql import Catalog
 
 
@@ -27,6 +27,7 @@ class Rule:
 
     own_columns: ClassVar[Mapping[str, Sql]] = {
         N: Sql("BIGINT"),
+        FIRING: Sql("BIGINT"),
         COMMIT_VERSION: Sql("BIGINT"),
         COMMIT_TIME: Sql("TIMESTAMP"),
         ROW: Sql("BIGINT"),
