@@ -147,6 +147,10 @@ class BaselineGap(TapestryError):
     """A rule looks at commits from a later one on than the table that it keeps was built from."""
 
 
+class DerivedDrift(TapestryError):
+    """A derived table is not what its query says of the rows that its actions have done."""
+
+
 class ActionFailed(TapestryError):
     """A batch of an action has failed, and will not be tried again by itself."""
 

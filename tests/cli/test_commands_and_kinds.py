@@ -55,7 +55,9 @@ REFUSED: Mapping[tuple[str, str], str] = {
     ("deliver", "maintained"): "A continuous model over the same sources delivers",
     ("replay", "maintained"): "dbt run brings it up to date",
     ("verify --memories", "maintained"): "Without --memories its table is checked",
+    ("verify --memories", "derived"): "Without --memories its table is checked",
 }
+REFUSED = {key: way for key, way in REFUSED.items() if key != ("verify", "derived")}
 """Command and kind -> the way out that a refusal names."""
 
 

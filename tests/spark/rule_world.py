@@ -10,11 +10,13 @@ from typing import Any
 from tests.spark.any_tables import AnyTables
 
 from tapestry.instants import now_utc
+from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.kinds.registry import execute, parse_config, prepare
+from tapestry.runs.kinds.registry import execute, kind_of, parse_config, prepare
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.outcome import Outcome
+from tapestry.runs.protocol.plan import Decided
 
 FEED = "tblproperties ('delta.enableChangeDataFeed' = true)"
 
@@ -35,9 +37,23 @@ class Rules(AnyTables):
     def action(self, name: str, sql: str, *rules: str, **config: Any) -> Model:
         return self.model_of("action", name, sql, *rules, **config)
 
-    def derived(self, name: str, sql: str) -> Model:
+    def derived(self, name: str, sql: str, **config: Any) -> Model:
         made = replace(self.model("select 1", name), sql=sql.replace("{s}", self.schema))
-        return replace(made, materialized="derived", config=parse_config("derived", {}))
+        return replace(made, materialized="derived", config=parse_config("derived", config))
+
+    def drift(self, model: Model) -> CheckResult:
+        """Compare a derived table with its query, as `tapestry verify --full` does."""
+        clock = Clock(now_utc(), True)
+        invocation = Invocation("test", clock, f"{self.schema}.tapestry_state", "UTC", self.recall)
+        audited = kind_of(model).audit(self.session, model, invocation, "full", 0)
+        (found,) = audited.results
+        return found
+
+    def planned(self, model: Model) -> Decided:
+        """What a run would do."""
+        state = f"{self.schema}.tapestry_state"
+        invocation = Invocation("test", Clock(now_utc(), True), state, "UTC", self.recall)
+        return prepare(self.session, model, invocation)
 
     def now(self, model: Model, later: float = 0, full_refresh: bool = False) -> Outcome:
         """Run a model as of the machine's clock, or so many seconds later."""

@@ -57,7 +57,7 @@ MEANINGS: Mapping[str, str] = {
     "deleted_rows": "rows that went out",
     "bytes_full": "size of the tables that the whole answer is computed from",
     "bytes_changed": "size of what told it which rows of the sources had changed",
-    "kind": "`expectation`, `assume`, `enough` or `not_too_much`",
+    "kind": "`expectation`, `assume`, `enough`, `not_too_much`, or `drift` of a derived table",
     "name": "the expectation or assumption by its name",
     "on_violation": "what its author wants to happen: `warn`, `drop`, `fail`",
     "level": "of a verification: `sample` or `full`",

@@ -34,6 +34,8 @@ NO_ANSWER: Mapping[str, str] = {
     "derived": "its actions keep its table. --full-refresh builds it anew",
 }
 """Kinds of ours whose table is not the answer of a query: what to do instead of what needs one."""
+UNVERIFIED: Mapping[str, str] = {kind: NO_ANSWER[kind] for kind in ("rule", "action")}
+"""Kinds of ours whose table is not compared with a query, though some are made from one."""
 
 
 class BrokenProject(TapestryError):
@@ -66,6 +68,10 @@ class Manifest:
     def of_answers(self) -> list[str]:
         """Names of the models whose table is the answer of its query, in alphabetical order."""
         return self._of_kinds(set(KINDS) - set(NO_ANSWER))
+
+    def verified(self) -> list[str]:
+        """Names of the models whose table is compared with its query, in alphabetical order."""
+        return self._of_kinds({*KINDS} - set(UNVERIFIED))
 
     def of_ours(self) -> list[str]:
         """Names of the models of all kinds of ours, in alphabetical order."""
@@ -151,6 +157,14 @@ def _names(manifest: Manifest, wanted: Sequence[str], ours: list[str], why: str)
     if others:
         raise click.UsageError(f"{others[0]} {why}")
     return names
+
+
+def names_to_verify(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
+    """The same of models whose table is compared with its query."""
+    for name in wanted:
+        refuse_kinds(manifest.model(name), UNVERIFIED)
+    kinds = " or ".join(kind for kind in KINDS if kind not in UNVERIFIED)
+    return _names(manifest, wanted, manifest.verified(), f"is not a {kinds} model: {why}")
 
 
 @contextmanager

@@ -31,7 +31,8 @@ sample looks at a part of the history, another one each time; --full at all of i
 at which anything changed. Nothing is written.
 
 The table of a maintained model is right when it is the answer of its query at its newest run: a
-sample looks at the rows of some keys, --full at all.
+sample looks at the rows of some keys, --full at all. That of a derived model is right when it is
+the answer of its query over what its actions have done; rows that wait for one are left out.
 
 --memories looks at the copies of rows instead that runs read in the place of their sources: each
 is compared with what its source has now. One that is wrong can be dropped; it is built anew.
@@ -46,6 +47,7 @@ somebody else wrote there.
 
 NO_MEMORIES = {
     "maintained": "its runs read no memories. Without --memories its table is checked",
+    "derived": "its actions read no memories. Without --memories its table is checked",
 }
 """What to do with a model of another kind."""
 
@@ -64,11 +66,11 @@ def verify(
     given: DbtOptions,
 ) -> None:
     """Check the tables of MODELs (all, if none is named) against their queries."""
-    from tapestry.cli.models import names_of_answers, read_manifest, refuse_kinds
+    from tapestry.cli.models import names_to_verify, read_manifest, refuse_kinds
 
     manifest = read_manifest(given)
-    wanted = names_of_answers(manifest, models, "there is nothing to verify")
-    names = wanted or manifest.of_answers()
+    wanted = names_to_verify(manifest, models, "there is nothing to verify")
+    names = wanted or manifest.verified()
     if memories:
         for name in wanted:
             refuse_kinds(manifest.model(name), NO_MEMORIES)
@@ -94,7 +96,7 @@ def verify(
     if as_json:
         click.echo(json.dumps(found, indent=2))
     elif not names:
-        click.echo("the project has no continuous or maintained models")
+        click.echo("the project has no continuous, maintained or derived models")
     _end(errors, all(row["status"] == "pass" for row in found))
 
 
@@ -183,6 +185,8 @@ def _described(name: str, audited: Audited) -> Iterator[dict[str, Any]]:
 
 
 def _sentence(row: dict[str, Any]) -> str:
+    if row["check"] == "drift":
+        return _of_derived(row)
     what = {"enough": "enough", "not_too_much": "not too much"}[row["check"]]
     looked = f"{counted(row['checked_rows'] or 0, 'row')} looked at, up to {row['until']}"
     if row["status"] == "pass":
@@ -195,3 +199,15 @@ def _sentence(row: dict[str, Any]) -> str:
         values = ", ".join(f"{column} = {value}" for column, value in one["row"].items())
         lines.append(f"  {one['reason']} at {one['instant']}: {values[:200]}")
     return "\n".join(lines)
+
+
+def _of_derived(row: dict[str, Any]) -> str:
+    """Tell whether a derived table is what its query says."""
+    if "not_compared" in row:
+        return f"{row['model']}: nothing to compare it with: {row['not_compared']}"
+    if row["status"] == "error":
+        return f"{row['model']}: could not be compared: {row.get('message', '')}"
+    looked = f"{counted(row['checked_rows'] or 0, 'row')} looked at"
+    if row["status"] == "pass":
+        return f"{row['model']}: as its query says, for what its actions have done ({looked})"
+    return f"{row['model']}: NOT as its query says: {row.get('message', '')}"

@@ -47,6 +47,7 @@ def model_of(
         options=authored(clauses),
         properties=config.get("tblproperties") or {},
         feeds=_feeds(node, graph),
+        fed=_fed(node, graph) if kind == "rule" else (),
     )
 
 
@@ -113,6 +114,18 @@ def node_warnings(node: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
+def key_of_derived(relation: str, graph: Mapping[str, Any]) -> tuple[str, ...]:
+    """The `key` of the derived model with this relation; () where the project has none."""
+    for node in (graph.get("nodes") or {}).values():
+        config = node.get("config") or {}
+        if config.get("materialized") != "derived":
+            continue
+        if plain(str(node.get("relation_name"))) == plain(relation):
+            key = config.get("key") or (config.get("meta") or {}).get("key") or ()
+            return (key,) if isinstance(key, str) else tuple(map(str, key))
+    return ()
+
+
 def _arrivals(node: Mapping[str, Any], graph: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """What the project says of each relation: normalized name -> arrival columns, or `static`.
 
@@ -152,6 +165,22 @@ def _feeds(node: Mapping[str, Any], graph: Mapping[str, Any]) -> bool:
         and not {mine, *same}.isdisjoint((other.get("depends_on") or {}).get("nodes") or ())
         for other in graph["nodes"].values()
     )
+
+
+def _fed(node: Mapping[str, Any], graph: Mapping[str, Any]) -> tuple[str, ...]:
+    """The derived tables that the actions below a rule refer to."""
+    nodes, mine = graph["nodes"], node.get("unique_id")
+    found: set[str] = set()
+    for other in nodes.values():
+        names = (other.get("depends_on") or {}).get("nodes") or ()
+        if mine in names and (other.get("config") or {}).get("materialized") == "action":
+            above = (nodes[name] for name in names if name in nodes)
+            found |= {
+                plain(one["relation_name"])
+                for one in above
+                if (one.get("config") or {}).get("materialized") == "derived"
+            }
+    return tuple(sorted(found))
 
 
 def _relations(node: Mapping[str, Any]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from dbt.adapters.tapestry.invocations import (
     write_runs,
 )
 from dbt.adapters.tapestry.nodes import (
+    key_of_derived,
     model_of,
     node_warnings,
     shown_model,
@@ -37,6 +38,7 @@ from tapestry.errors import QueryChanged, TapestryError, TargetChanged
 from tapestry.names import COMMITS_TABLE
 from tapestry.quoting import authored, relation_name
 from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.kinds.action.recompute import recompute_mark
 from tapestry.runs.kinds.action.statement import batch_mark
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.query import read_query
@@ -46,6 +48,7 @@ from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import Decided, Planned
 from tapestry.runs.protocol.writing import Creation
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
+from tapestry.runs.query.relations import plain
 from tapestry.runs.query.unit_test import UnitTest
 from tapestry.runs.tables.target import look
 from tapestry.sql.read.open_qualify import without_qualify
@@ -149,6 +152,16 @@ class RunDoors(metaclass=AdapterMeta):
     def mark_batch(name: str) -> str:
         """Render the macro `batch`."""
         return batch_mark(name)
+
+    @available
+    @staticmethod
+    def mark_recompute(relation: BaseRelation, key: Any, graph: dict[str, Any]) -> str:
+        """Render the macro `recompute`; without a key that of the derived model."""
+        with dbt_errors():
+            listed = [key] if isinstance(key, str) else key
+            return recompute_mark(
+                plain(str(relation)), listed or key_of_derived(str(relation), graph)
+            )
 
     @available
     def carry_out(self, plan: Decided) -> Outcome:

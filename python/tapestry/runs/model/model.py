@@ -128,6 +128,8 @@ class Model:
         ``static``; several where the project says several things of one.
     feeds
         Other models read its table.
+    fed
+        Derived tables that the models which it triggers refer to.
     """
 
     name: str
@@ -144,6 +146,7 @@ class Model:
     """What stands between the table's properties and AS in CREATE TABLE: partitions, location."""
     properties: Mapping[str, str] = field(default_factory=dict)
     feeds: bool = False
+    fed: tuple[str, ...] = ()
 
 
 def parse_only(keys: KindKeys, config: Mapping[str, Any]) -> ModelConfig:

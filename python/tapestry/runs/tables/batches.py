@@ -42,8 +42,9 @@ COLUMNS: Final = {
     "error": "string",
 }
 BORN, CLAIMED, DONE, FAILED, DEAD = "born", "claimed", "done", "failed", "dead"
-REPLAYED, DROPPED = "replayed", "dropped"
-"""Ends of a dead batch: another one has its rows, or none ever will."""
+REPLAYED, DROPPED, ABSORBED = "replayed", "dropped", "absorbed"
+"""Ends of a dead batch: another one has its rows, none ever will, or the tables that the action
+writes hold them already."""
 LONGEST_ERROR = 2_000
 _INSTANTS = tuple(name for name, kind in COLUMNS.items() if kind == "timestamp")
 

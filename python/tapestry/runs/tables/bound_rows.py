@@ -11,10 +11,10 @@ another. Where each commit is one transaction the number is its version.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tapestry.quoting import Sql
+from tapestry.quoting import Sql, identifier
 from tapestry.runs.tables.kept import KeptTable
 
 N: Final = "_n"
@@ -35,3 +35,14 @@ def bound_table(name: str, columns: Mapping[str, Sql]) -> KeptTable:
     """``<rule>__<name>``: the rows of another bound query of a rule."""
     own = {FIRING: "bigint", COMMIT_VERSION: "bigint", COMMIT_TIME: "timestamp", ROW: "bigint"}
     return KeptTable(name, f"tapestry: rows bound as {name}", {**columns, **own})
+
+
+def key_text(kinds: Mapping[str, str], names: Sequence[str]) -> Sql:
+    """SQL: the values of some columns that tell the batch of a row, as JSON text."""
+    values = []
+    for name in names:
+        value = identifier(name)
+        if kinds[name] in ("float", "double"):
+            value = Sql(f"{value} + CAST(0 AS {kinds[name]})")  # -0.0 is equal to 0.0
+        values.append(f"CAST({value} AS STRING)")
+    return Sql(f"to_json(array({', '.join(values)}))")

@@ -47,6 +47,7 @@ CREATIONS = ("CREATE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT")
 FIRST_LOOK = 20
 MANY = 1_000_000
 """As many commits as there are."""
+BY_BATCH = "batch"
 CLOSED = 2**62
 """The last n of a generation: after it Delta skips every run of that generation."""
 
@@ -75,7 +76,8 @@ class Commit:
     predicate
         What a DELETE says of the rows that it removes.
     kind
-        The materialization whose build made the table by it; '' where it does not say.
+        The materialization whose build made the table by it, or ``BY_BATCH`` for a commit of a
+        batch of ours; '' where it does not say.
     """
 
     version: int
@@ -292,7 +294,8 @@ def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
     """What a commit says of itself, by Delta's own names."""
     operation, metrics = str(info.get("operation")), as_map(info.get("operationMetrics"))
     ours = _ours(info.get("userMetadata"))
-    generation, n, kind = ours.get("generation"), ours.get("n"), ""
+    generation, n = ours.get("generation"), ours.get("n")
+    kind = BY_BATCH if ours.get("batch") else ""
     if operation in CREATIONS:
         properties = properties_of(info.get("operationParameters"))
         generation, n = properties.get(GENERATION_PROPERTY), 1

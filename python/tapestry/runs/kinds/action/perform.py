@@ -26,6 +26,7 @@ from tapestry.instants import now_utc
 from tapestry.quoting import relation_name, string
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.action.baselines import Baselines, unheld_rules
 from tapestry.runs.kinds.action.config import ActionConfig, config_of
 from tapestry.runs.kinds.action.python_call import FunctionCall, parts_of, targets_of
 from tapestry.runs.kinds.action.rules_read import RuleRead, read_rules, split_by
@@ -34,9 +35,9 @@ from tapestry.runs.kinds.action.statement import (
     bound_names,
     bound_rows,
     said_of,
-    with_rows,
 )
 from tapestry.runs.kinds.action.waiting import WaitingFirings
+from tapestry.runs.kinds.action.written import StatementsOfBatch, say_what_is_written
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.protocol import crash
@@ -131,10 +132,15 @@ class BatchRound:
         rules = read_rules(self.session, self.model, self.invocation, named, written)
         if rules is None:
             return Performed("nothing", None, None)
+        say_what_is_written(self.session, self.model, self.invocation, rules, parts, written)
         for rule in rules if self.config.unique_on else ():
             split_by(self.model, rule, self.config.unique_on)
         life = self.life(rules, anew)
         opened = self.batches.unfinished(life)
+        if any(rule.baseline >= 0 for rule in rules):
+            waiting = self.waiting(life, unheld_rules(rules))
+            held = Baselines(self.session, self.model, self.batches, life, rules, waiting)
+            opened = held.settle(opened)
         again = self.again(opened)
         batches = again + self.claimed(life, rules, opened, len(again))
         if not batches:
@@ -167,8 +173,8 @@ class BatchRound:
 
     def begins(self, rule: RuleRead, last: ActionLife | None) -> int:
         """The firing of a rule up to which they are none of a life that begins now."""
-        if last is None and rule.n <= 1:
-            return -1
+        if last is None and (rule.n <= 1 or rule.baseline >= 0):
+            return -1  # what the tables that it writes do not hold yet is of this life
         waiting = self.waiting(ActionLife("", "", 0, {}), [rule])
         return waiting.newest().get(rule.relation, -1)
 
@@ -266,9 +272,10 @@ class BatchRound:
             settings, run_id = settings_of(life, batch, 1), run_id_of(life, batch)
             call = FunctionCall(self.model, rules, batch, said, settings, run_id)
             call.execute(partial(apart, self.session, settings_of(life, batch, 0)))
+        again = StatementsOfBatch(self.session, self.model, self.invocation, rules, batch)
         for number, part in enumerate(parts, start=1):
             with apart(self.session, settings_of(life, batch, number)) as own:
-                own.run(with_rows(part, rows, said))
+                own.run(again.executed(part, rows, said))
 
     def refuse_gone(self, rules: Sequence[RuleRead], batch: ActionBatch) -> None:
         """Raise where the rows of a batch went with the former table of a rule."""

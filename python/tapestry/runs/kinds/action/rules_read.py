@@ -29,6 +29,7 @@ from tapestry.runs.tables.bound_rows import (
     START,
     TABLE,
     N,
+    key_text,
 )
 from tapestry.runs.tables.kept import GENERATION, MARKS, NUMBER, Marks, kept_name
 from tapestry.runs.tables.target import commits_after, look, newest_commits
@@ -87,7 +88,10 @@ class RuleRead:
     table
         The one that it looks at, and ``start`` the commit after which it began to.
     baseline
-        The commit up to which the tables that the action writes hold its firings already.
+        The commit up to which some table that the action writes holds its firings already;
+        ``least``: up to which all of them do.
+    derived
+        One of these tables is a derived one.
     """
 
     relation: str
@@ -99,6 +103,8 @@ class RuleRead:
     table: str = ""
     start: int = -1
     baseline: int = -1
+    least: int = -1
+    derived: bool = False
 
     def cut(self, after: int, until: int) -> Cut:
         """Its firings after one up to another."""
@@ -149,6 +155,7 @@ def _above_baselines(
         target = look(session, name)
         if target is None or target.generation is None or target.kind != "derived":
             continue
+        rule = replace(rule, derived=True)
         row = invocation.states.of(session, target.generation)
         pin = None if row is None else row.after.pins.get(rule.table)
         if pin is None:
@@ -161,7 +168,8 @@ def _above_baselines(
                 hint=f"build {name} anew: --full-refresh; or the rule, with begin:"
                 f" {pin.version + 1}",
             )
-        rule = replace(rule, baseline=max(rule.baseline, pin.version))
+        least = pin.version if rule.least < 0 else min(rule.least, pin.version)
+        rule = replace(rule, baseline=max(rule.baseline, pin.version), least=least)
     return rule
 
 
@@ -260,10 +268,4 @@ def _missing(
 
 def key_of(table: BoundTable, unique_on: Sequence[str]) -> str:
     """SQL: the values that tell the batch of a row, as JSON text."""
-    kinds, values = dict(table.columns), []
-    for name in table.has(unique_on):
-        value: str = identifier(name)
-        if kinds[name] in ("float", "double"):
-            value = f"{value} + CAST(0 AS {kinds[name]})"  # -0.0 is equal to 0.0
-        values.append(f"CAST({value} AS STRING)")
-    return f"to_json(array({', '.join(values)}))"
+    return key_text(dict(table.columns), table.has(unique_on))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlglot
@@ -24,7 +24,7 @@ from tapestry.runs.kinds.action.config import ActionConfig
 from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
 from tapestry.runs.tables.batches import ActionBatch
 from tapestry.runs.tables.bound_rows import FIRING, SHOWN
-from tapestry.sql.read.parse import table_name
+from tapestry.sql.read.parse import is_cte, table_name
 
 _SAID = re.compile(r"'\{tapestry\.batch:([^']*)\}'")
 """What the macro `batch` renders."""
@@ -104,6 +104,15 @@ def written_tables(sql: str) -> tuple[str, ...]:
         if isinstance(target, exp.Table):
             found.append(table_name(target))
     return tuple(dict.fromkeys(found))
+
+
+def tables_read(sql: str, bound: Collection[str]) -> tuple[str, ...]:
+    """The tables that the statements of a text read, but for those that they write or are given."""
+    trees = [tree for tree in sqlglot.parse(sql, read="spark") if tree is not None]
+    given = {name.lower() for name in bound} | set(written_tables(sql))
+    read = [table for tree in trees for table in tree.find_all(exp.Table)]
+    names = (table_name(one) for one in read if not is_cte(one))
+    return tuple(sorted({name for name in names if name not in given}))
 
 
 def bound_names(rules: Sequence[RuleRead]) -> dict[str, None]:

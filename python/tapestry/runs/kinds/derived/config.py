@@ -1,22 +1,62 @@
-"""The keys of a derived table: those of any kind that it has."""
+"""The keys of a derived table: its own, and which of the common ones it has."""
 
 from __future__ import annotations
 
-from tapestry.runs.model.keys import ConfigKey, KindKeys
+from dataclasses import dataclass
+
+from tapestry.runs.model.keys import ConfigKey, KindKeys, keyed
 from tapestry.runs.model.model import COMMON
-from tapestry.runs.model.values import choice
+from tapestry.runs.model.values import choice, texts
+
+
+@dataclass(frozen=True)
+class DerivedConfig:
+    """Keys that the author of a derived table has besides those of any kind.
+
+    It is ``model.config.own`` of each such model.
+    """
+
+    key: tuple[str, ...] = keyed(
+        texts("columns", "comp or [comp, day]"),
+        """The columns that say which rows of the table an action writes: bound tables of its rules
+        have columns of the same names. Rows whose batches are not done yet are left out of the
+        comparison by it.""",
+        word=True,
+    )
+
 
 KEYS = KindKeys(
     (
         ConfigKey(
+            "verify",
+            choice("sample", "full", "off"),
+            "How much of the table is compared with its query at each run of the model, for what"
+            " its actions have done so far. `sample`: every row; over sources of more than 32 MiB"
+            " a part of the keys, chosen by chance. `full`: every row. `off`: nothing.",
+            word=True,
+        ),
+        COMMON["verify_share"],
+        ConfigKey(
+            "on_verify_failure",
+            choice("fail", "warn", "rebuild"),
+            "What to do when the table is not what its query says. `fail`: stop, and with it what"
+            " depends on the table. `warn`: go on. `rebuild`: build it again from its query.",
+        ),
+        ConfigKey(
             "on_target_change",
-            choice("accept", "fail"),
-            "What to do when somebody else wrote to the table. `accept`: nothing, for its actions"
-            " do. `fail`: stop.",
+            choice("fail", "warn"),
+            "What to do when something else than an action has written to the table. `fail`: stop,"
+            " and with it what depends on the table. `warn`: go on.",
         ),
         COMMON["deterministic_functions"],
         COMMON["every"],
         COMMON["priority"],
-    )
+    ),
+    DerivedConfig,
 )
 """All of them."""
+
+
+def config_of(own: object) -> DerivedConfig:
+    """The keys of the kind's own of a model's configuration."""
+    return own if isinstance(own, DerivedConfig) else DerivedConfig()

@@ -1,34 +1,42 @@
-"""The kind `derived`: built from its query where there is no table, else left to its actions."""
+"""The kind `derived`: built from its query where there is no table, else left to its actions.
+
+Each later run compares the table with the query, for what its actions have done.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from tapestry.errors import NotRunYet, QueryChanged, Refusal
 from tapestry.quoting import Sql
-from tapestry.runs.checks.new_rows import NewRows
+from tapestry.runs.checks.checks import PASS, CheckResult, Findings
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.derived.build import build_table, read_text
+from tapestry.runs.kinds.derived.check import TableCheck, drifted
 from tapestry.runs.kinds.derived.config import KEYS
+from tapestry.runs.kinds.derived.written_by_others import of_anybody, written_by_others
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol.claimed_rows import closing, first_row
 from tapestry.runs.protocol.kind import Explained
-from tapestry.runs.protocol.plan import Nothing, Plan, Planned
+from tapestry.runs.protocol.log import Entry
+from tapestry.runs.protocol.plan import Nothing, Plan, Told
 from tapestry.runs.protocol.standing import stand
-from tapestry.runs.protocol.writing import Creation
-from tapestry.runs.query.relations import ALL_STATIC, read_relations
-from tapestry.runs.query.settings import settings_line
-from tapestry.runs.tables.state_row import Position
-from tapestry.sql import Catalog, static_answer
+from tapestry.runs.tables.state_row import StateRow
+from tapestry.sql import Catalog
 from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.read.read_query import read
 
+REBUILD = "rebuild"
+"""The value of `on_verify_failure` with which a table that has drifted is built again."""
+
 
 class Derived:
-    """Plans the run that builds the table; every other one does nothing."""
+    """Plans the run that builds the table; every other one compares it."""
 
     own_columns: ClassVar[Mapping[str, Sql]] = {}
     arrival: ClassVar[str | None] = None
@@ -38,33 +46,27 @@ class Derived:
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
     ) -> Plan:
         """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
-        zone, t = invocation.time_zone, invocation.clock.instant
-        relations = read_relations(session, model.sql, model, invocation.pins, zone, ALL_STATIC)
-        query = read(model.sql, relations.catalog)
-        refuse_nondeterministic(query.tree, query.catalog)
-        canonical = "\n".join([query.canonical, settings_line(invocation.settings)])
-        standing = stand(session, model, invocation, full_refresh)
+        text = read_text(session, model, invocation)
+        standing = stand(session, of_anybody(model), invocation, full_refresh)
+        told: list[str] = []
         if standing.row is not None:
-            if standing.row.after.canonical != canonical:
+            if standing.row.after.canonical != text.canonical:
                 raise QueryChanged(
                     f"{model.name} has another query than the one that its table was built from",
                     where=model.file,
                     hint="build it anew: --full-refresh; it holds what its actions have not done"
                     " yet then, and they leave that out",
                 )
-            return Nothing(model, t)
-        pins = {name: one.pin for name, one in relations.tables.items()}
-        row = first_row(model, standing, Position(t, pins, canonical))
-        select = static_answer(model.sql, relations.catalog, t, relations.scans())
-        columns = tuple(query.columns)
-        state, replaces = invocation.state_table, standing.target is not None
-        return Planned(
-            row,
-            NewRows(model, row.identity, select, columns, columns, creates=True),
-            Creation(model, row.generation, replaces, state),
-            state,
-            ready=closing(session, standing, row),
-        )
+            if others := written_by_others(session, model, standing.row):
+                told.append(others)
+            found = look_at_table(session, model, invocation, standing.row)
+            if found is not None and found.status != PASS:
+                told.append(f"{found.name}: {found.details.get('message', '')}")
+            if found is None or not found.blocks:
+                return Nothing(model, invocation.clock.instant, Told(tuple(told)))
+            standing = stand(session, model, invocation, refresh=True)
+        planned = build_table(session, model, invocation, standing, text)
+        return replace(planned, told=Told(tuple(told)))
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
         """Raise the Refusal that a run would raise of the model's text, which reads no data."""
@@ -76,9 +78,7 @@ class Derived:
     ) -> Explained:
         """The query that it is built from."""
         try:
-            zone = invocation.time_zone
-            relations = read_relations(session, model.sql, model, invocation.pins, zone, ALL_STATIC)
-            self.refuse(model, relations.catalog)
+            read_text(session, model, invocation)
         except Refusal as refusal:
             return Explained((), refusal)
         return Explained((), strategy="built once, then written by actions")
@@ -86,8 +86,27 @@ class Derived:
     def audit(
         self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
     ) -> Audited:
-        """Check nothing: the rows are those that the actions have left."""
-        row = stand(session, model, invocation, False).row
+        """Compare the table with its query, for what its actions have done."""
+        row = stand(session, of_anybody(model), invocation, False).row
         if row is None:
             raise NotRunYet(f"{model.name} has not run yet", hint="run it: dbt run")
-        return Audited(row.after.t, row.n, [])
+        found = TableCheck(session, model, invocation, row, level, turn_number).result()
+        return Audited(invocation.clock.instant, row.n, [found])
+
+
+def look_at_table(
+    session: Session, model: Model, invocation: Invocation, row: StateRow
+) -> CheckResult | None:
+    """Compare a table with its query, and log what was found; None: its author wants none.
+
+    Raises DerivedDrift where it differs, and that is to stop the run. A result that blocks is one
+    of a table that is to be built again.
+    """
+    if model.config.verify == "off":
+        return None
+    turn = random.randrange(10**6)
+    found = TableCheck(session, model, invocation, row, model.config.verify, turn).result()
+    invocation.log.append(Entry(row.identity, Findings((found,)), found.seconds))
+    if found.blocks and model.config.on_verify_failure != REBUILD:
+        raise drifted(model, found.details)
+    return found

@@ -61,9 +61,10 @@ class RuleConfig:
         word=True,
     )
     begin: str = keyed(
-        Values(lambda _k, value, _z: str(value), "now", "`now`, `earliest` or a version"),
+        Values(lambda _k, value, _z: str(value), "", "`now`, `earliest` or a version"),
         """Which commits the first run looks at. `now`: none, those after it come next. `earliest`:
-        all that the table's history still has. A number: from that version on.""",
+        all that the table's history still has. A number: from that version on. Without it: those
+        after the versions that derived tables of its actions were built from, else none.""",
         word=True,
     )
 

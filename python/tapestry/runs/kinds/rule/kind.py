@@ -10,6 +10,7 @@ from tapestry.quoting import Sql
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.rule.baseline import begins_at_baseline
 from tapestry.runs.kinds.rule.config import KEYS
 from tapestry.runs.kinds.rule.plan_run import NextRuleRun
 from tapestry.runs.kinds.rule.triggers import read_rule
@@ -39,6 +40,7 @@ class Rule:
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
     ) -> Plan:
         """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
+        model = begins_at_baseline(session, model, invocation)
         rule = read_rule(session, model, invocation)
         standing = stand(session, model, invocation, full_refresh)
         return NextRuleRun(session, model, invocation, standing, rule).plan()

@@ -1,0 +1,74 @@
+"""The statements of an action for a batch; and which tables it writes, and reads besides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tapestry.instants import now_utc
+from tapestry.quoting import Sql
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.action.config import config_of
+from tapestry.runs.kinds.action.recompute import Recompute, RecomputeBatch, recompute_reads
+from tapestry.runs.kinds.action.rules_read import RuleRead
+from tapestry.runs.kinds.action.statement import (
+    ActionStatement,
+    bound_names,
+    tables_read,
+    with_rows,
+)
+from tapestry.runs.model.model import Model
+from tapestry.runs.tables.batches import ActionBatch
+from tapestry.runs.tables.writers import (
+    ANYTHING,
+    BY_ACTION,
+    BY_COLUMNS,
+    BY_FIRING,
+    Writer,
+    note_writer,
+)
+
+
+@dataclass(frozen=True)
+class StatementsOfBatch:
+    """The statements of an action, for one batch."""
+
+    session: Session
+    model: Model
+    invocation: Invocation
+    rules: Sequence[RuleRead]
+    batch: ActionBatch
+
+    def executed(
+        self, part: ActionStatement, rows: Mapping[str, Sql], said: Mapping[str, str | None]
+    ) -> Sql:
+        """A statement as it is executed (``with_rows``, ``recompute``)."""
+        of = Recompute.read_mark(part.text)
+        if of is None:
+            return with_rows(part, rows, said)
+        again = RecomputeBatch(self.session, self.model, self.invocation, self.rules, self.batch)
+        return again.merging(of, rows)
+
+
+def say_what_is_written(
+    session: Session, model: Model, invocation: Invocation, rules: Sequence[RuleRead],
+    parts: Sequence[ActionStatement], written: Sequence[str],
+) -> None:  # fmt: skip
+    """Write down what derived tables are compared by; nothing, where the action writes none.
+
+    ``parts`` are its statements; () those of a function in Python.
+    """
+    if not any(rule.derived for rule in rules):
+        return
+    config, reads = config_of(model.config.own), {ANYTHING}
+    if parts:
+        reads = set(tables_read(model.sql, bound_names(rules)))
+        for part in parts:
+            reads |= recompute_reads(session, invocation, model, part.text, rules)
+    batches = BY_ACTION if config.unique else BY_FIRING
+    writer = Writer(
+        model.relation, tuple(written), tuple(rule.relation for rule in rules),
+        BY_COLUMNS if config.unique_on else batches, config.unique_on, tuple(sorted(reads)),
+    )  # fmt: skip
+    note_writer(session, invocation.state_table, writer, now_utc())

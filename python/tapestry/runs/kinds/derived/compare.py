@@ -1,0 +1,145 @@
+"""A derived table beside its query: rows that only one of them has, but for rounding.
+
+Both are taken as bags. A row is the other side's where all values are equal, and those of type
+float and double nearly so: to one part in 10^9, or to one part in 10^12 of the greatest value of
+the column, for a sum that comes back to zero does so but for what its summands have lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tapestry.quoting import Sql, identifier, identifiers
+from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.contents import canonical, keys
+from tapestry.sql.catalog import Column
+
+NEARLY, NEARLY_OF_ALL = "1e-9D", "1e-12D"
+NUMBERS = ("float", "double")
+SHOWN = 300
+"""So many characters of a row are told."""
+
+
+_TOLD = ("keys", "missing", "surplus", "key", "in_table", "in_answer")
+
+
+@dataclass(frozen=True)
+class DriftedRows:
+    """Rows that were looked at, and those that only one side has.
+
+    keys
+        How many keys have such a row; without a key how many rows the side with more of them has.
+    key, in_table, in_answer
+        One of these keys, and its rows as JSON; None: there is none.
+    """
+
+    looked_at: int = 0
+    missing: int = 0
+    surplus: int = 0
+    keys: int = 0
+    key: str | None = None
+    in_table: str | None = None
+    in_answer: str | None = None
+
+    @property
+    def told(self) -> dict[str, int | str | None]:
+        """Everything, for a log."""
+        return {name: getattr(self, name) for name in _TOLD}
+
+    @property
+    def rows(self) -> int:
+        """How many rows are not as the query says: one that is there with other values counts
+        once."""
+        return max(self.missing, self.surplus)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A table and the answer of its query, to be compared.
+
+    answer, table
+        SELECTs of the columns.
+    left_out
+        SELECTs of keys, each column as ``_k0, _k1, …``, that are left out.
+    bucket
+        The condition of the part that is looked at; "": all of it.
+    """
+
+    columns: Sequence[Column]
+    key: Sequence[str]
+    answer: str
+    table: str
+    left_out: Sequence[str] = ()
+    bucket: str = ""
+
+    def find_differences(self, session: Session) -> DriftedRows:
+        """Compare; one statement."""
+        ((looked, missing, surplus, keys, there, wanted),) = session.rows(self.statement())
+        found = DriftedRows(
+            int(looked), int(missing), int(surplus),
+            int(keys if self.key else max(missing, surplus)),
+        )  # fmt: skip
+        if there is None and wanted is None:
+            return found
+        key = min(str(one[0]) for one in (there, wanted) if one is not None)
+        rows = [None if one is None or one[0] != key else str(one[1]) for one in (there, wanted)]
+        return replace(found, key=key, in_table=rows[0], in_answer=rows[1])
+
+    def statement(self) -> str:
+        """Count what only one side has, with an example of each side."""
+        floats = [c for c in self.columns if c.type.lower() in NUMBERS]
+        others = [canonical(identifier(c.name), c.type) for c in self.columns if c not in floats]
+        near = identifiers(c.name for c in floats) or "_tap_s"
+        group = ", ".join(others) or "1"
+        pair = Sql(f"OVER (PARTITION BY {group}, _tap_i)")
+        agree = [_agree(c.name, f"_tap_g{i}", pair) for i, c in enumerate(floats)]
+        same = " AND ".join([f"count(*) {pair} = 2", *agree])
+        scales = ", ".join(f"max({_finite(c.name)}) AS _tap_g{i}" for i, c in enumerate(floats))
+        scale = f" CROSS JOIN (SELECT {scales} FROM _sides)" if floats else ""
+        ranked = f"row_number() OVER (PARTITION BY {group}, _tap_s ORDER BY {near})"
+        names = identifiers(c.name for c in self.columns)
+        key = f"left(to_json(struct({identifiers(self.key) or names})), {SHOWN:d})"
+        shown = f"min(struct({key}, left(to_json(struct({names})), {SHOWN:d})))"
+        odd = "NOT _tap_same AND _tap_s"
+        return (
+            f"WITH _sides AS ({self.signed()}),\n"
+            f"_ranked AS (SELECT *, {ranked} AS _tap_i FROM _sides),\n"
+            f"_judged AS (SELECT *, {same} AS _tap_same FROM _ranked{scale})\n"
+            f"SELECT count_if(_tap_s = 1), count_if({odd} = 1), count_if({odd} = -1),"
+            f" count(DISTINCT IF(_tap_same, NULL, {key})), {shown} FILTER (WHERE {odd} = -1),"
+            f" {shown} FILTER (WHERE {odd} = 1) FROM _judged"
+        )
+
+    def signed(self) -> str:
+        """A SELECT of the rows of both sides that are compared, each with its sign."""
+        names = identifiers(c.name for c in self.columns)
+        where = f" WHERE {self.bucket}" if self.bucket else ""
+        both = " UNION ALL ".join(
+            f"SELECT {names}, {sign} AS _tap_s FROM ({side}\n){where}"
+            for side, sign in ((self.answer, 1), (self.table, -1))
+        )
+        if not self.left_out:
+            return both
+        named = {column.name: column for column in self.columns}
+        keyed: list[Column] = [named[name] for name in self.key]
+        on = " AND ".join(f"{one} <=> l._k{i}" for i, one in enumerate(keys(keyed, "s")))
+        gone = " UNION ALL ".join(f"SELECT * FROM ({one})" for one in self.left_out)
+        return f"SELECT s.* FROM ({both}) AS s LEFT ANTI JOIN ({gone}) AS l ON {on}"
+
+
+def _finite(name: str) -> str:
+    column = identifier(name)
+    return f"IF(abs({column}) < double('infinity'), abs({column}), NULL)"
+
+
+def _agree(name: str, scale: str, pair: Sql) -> str:
+    """Are both values of a pair NULL, equal, or finite and nearly equal?"""
+    column = identifier(name)
+    low, high, many = (f"{one}({column}) {pair}" for one in ("min", "max", "count"))
+    most = f"greatest({NEARLY} * greatest(abs({low}), abs({high})), {NEARLY_OF_ALL} * {scale})"
+    finite = f"{high} < double('infinity') AND {low} > double('-infinity')"
+    return (
+        f"({many} = 0 OR ({many} = 2 AND ({low} <=> {high}"
+        f" OR ({finite} AND {high} - {low} <= {most}))))"
+    )
