@@ -22,13 +22,13 @@ RULE = """
     "create table if not exists demo.t (id int) using delta
      tblproperties ('delta.enableChangeDataFeed' = true)",
     "create table if not exists demo.log (id int) using delta",
-    var('load', 'select 1')]) }}
+    var('load', 'select 1'), var('free', 'select 1')]) }}
 {{ triggered_by(source('demo', 't')) }}
 select id from inserted
 """
 ACTION = """
 def model(dbt, session):
-    dbt.config(materialized="action", writes="demo.log", timeout="0 seconds")
+    dbt.config(materialized="action", writes="demo.log")
     from tapestry.actions import batch
 
     dbt.source("demo", "log")
@@ -37,6 +37,8 @@ def model(dbt, session):
         calls.write(f"{one.idempotency_key} {one.attempt}\\n")
     return dbt.ref("r").select("id")
 """
+FREE = "update demo.tapestry_batches set lease_until = timestamp'2000-01-01'"
+"""What a killed run has claimed is free again."""
 SOURCES = """
 version: 2
 sources:
@@ -44,8 +46,9 @@ sources:
 """
 
 
-def run(root: Path, load: str = "select 1", crash_at: str = "") -> None:
+def run(root: Path, load: str = "select 1", crash_at: str = "", free: str = FREE) -> None:
     """One run to its end, be it good or by SIGKILL."""
+    variables = json.dumps({"load": load, "free": free})
     environment = {
         **os.environ,
         "DBT_PROFILES_DIR": str(root),
@@ -53,7 +56,7 @@ def run(root: Path, load: str = "select 1", crash_at: str = "") -> None:
         ENVIRONMENT: crash_at,
     }
     done = subprocess.run(
-        [sys.executable, "-m", "dbt.cli.main", "run", "--vars", json.dumps({"load": load})],
+        [sys.executable, "-m", "dbt.cli.main", "run", "--vars", variables],
         cwd=root, env=environment, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == (-signal.SIGKILL if crash_at else 0), done.stdout
@@ -79,7 +82,7 @@ def test_killed_at_every_point(tmp_path: Path) -> None:
         ("dbt_project.yml", "{name: killed, profile: p, config-version: 2}"),
     ):
         (tmp_path / name).write_text(text)
-    run(tmp_path)
+    run(tmp_path, free="select 1")
     for number, point in enumerate(ACTION_POINTS):
         run(tmp_path, f"insert into demo.t values ({number})", point)
     run(tmp_path, "insert into demo.t values (8), (9)")
