@@ -74,16 +74,19 @@ def black_scholes(
     Python processes as it stands here: they need numpy and pandas, and not this package.
     """
     from pyspark.sql import functions
+    from pyspark.sql.types import DoubleType
 
     f: Any = functions
     import_module("pyspark.cloudpickle").register_pickle_by_value(sys.modules[__name__])
-    price = f.pandas_udf(_priced, "double")
+    kind = DoubleType()  # its name would be read by a Spark that the thread has made its own
+    # Spark reads type hints, where there are any, and knows only its own.
+    price = f.pandas_udf(lambda s, k, t, sigma, r: _series(call_price(s, k, t, sigma, r)), kind)
     given = [f.col(one) if isinstance(one, str) else one for one in (spot, strike, years, stdev)]
     rated = f.lit(float(rate)) if isinstance(rate, int | float) else rate
     column: Column = price(*(one.cast("double") for one in (*given, rated)))
     return column
 
 
-def _priced(spot: Any, strike: Any, years: Any, stdev: Any, rate: Any) -> Any:
-    """The same over columns of pandas, without type hints that Spark would read."""
-    return import_module("pandas").Series(call_price(spot, strike, years, stdev, rate))
+def _series(values: Any) -> Any:
+    """Give an array as a column of pandas."""
+    return import_module("pandas").Series(values)
