@@ -14,7 +14,7 @@ LOST = ADD.replace("from matches group by comp", "from matches where symbol <> '
 LATEST = ADD.replace("(new_price - old_price) * weight", "new_price * weight - old_price * weight")
 ONLY_ONE = ADD.replace("sum((new_price", "max((new_price")
 ROUNDED = ADD.replace("t.price + d.diff", "round(t.price + d.diff)")
-STEPS = 14
+STEPS = 9
 
 
 class World(Trading):

@@ -22,6 +22,7 @@ from tapestry.runs.kinds.maintained.reasons import Reason
 from tapestry.runs.memories.log import MEMORIES
 from tapestry.runs.protocol.log import CHECKS, RUNS
 from tapestry.runs.tables.queries import COLUMNS as QUERIES
+from tapestry.runs.tables.writers import NAME as WRITERS
 
 MEANINGS: Mapping[str, str] = {
     "invocation_id": "dbt's id of the invocation",
@@ -112,6 +113,8 @@ yes: the next run reads the source |
 | `<model>__late_…` | late rows of a source, with their arrival | no: runs stop without it |
 | `<model>__known` | hashes of answers that were deleted from the table \
 (`on_target_change: accept`) | no: runs stop without it |
+| `{WRITERS}` | which tables each action writes, by which derived ones are compared | \
+yes: each action says it again when it runs |
 
 The logs are there to be queried:
 

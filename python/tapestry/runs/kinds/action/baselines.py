@@ -72,11 +72,16 @@ class Baselines:
         """The firings of a rule that wait, of commits above a version up to its baseline: how many,
         their rows, the last one, the time of the first in microseconds; None: there are none."""
         last, pending = self.noted(rule), self.waiting.pending(replace(rule, baseline=-1))
-        ((firings, rows, until, first),) = self.session.rows(
-            f"{self.waiting.done()}SELECT count(DISTINCT firing), coalesce(sum(rows), 0),"
-            f" max(firing), unix_micros(min(commit_time)) FROM ({pending})"
-            f" WHERE commit_version > {after:d} AND commit_version <= {rule.baseline:d}"
+        counts = MARKS.counts(rule.generation, rule.n, rule.failed, own=True)
+        held = (
+            f"SELECT firing, commit_time FROM {relation_name(self.waiting.firings)} WHERE {counts}"
+            f" AND commit_version > {after:d} AND commit_version <= {rule.baseline:d}"
             f" AND firing > {last:d}"
+        )
+        ((firings, rows, until, first),) = self.session.rows(
+            f"{self.waiting.done()}SELECT count(DISTINCT p.firing), coalesce(sum(p.rows), 0),"
+            f" max(p.firing), unix_micros(min(h.commit_time)) FROM ({pending}) AS p"
+            f" JOIN ({held}) AS h ON h.firing = p.firing"
         )
         return (int(firings), int(rows), int(until), int(first)) if firings else None
 
