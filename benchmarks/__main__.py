@@ -37,7 +37,7 @@ def main() -> None:
             importlib.import_module(MODULES[name]).run(start_spark(), options)
         elif name == "lookback" and real_messages():
             importlib.import_module("benchmarks.lookback").run()
-    print(page.build())
+    print(*page.build())
 
 
 if __name__ == "__main__":

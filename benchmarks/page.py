@@ -1,7 +1,8 @@
-"""docs/benchmarks.md and its pictures, from the kept results; nothing is run.
+"""docs/benchmarks.md, docs/trading.md and their pictures, from the kept results; nothing is run.
 
-The words stand in ``benchmarks/page.md``; each ``{{name}}`` there is replaced by what the function
-of that name gives: a table, a picture, or a sentence that says why there is none.
+The words stand in ``benchmarks/page.md`` and ``benchmarks/trading/page.md``; each
+``{{name}}`` there is replaced by what the function of that name gives: a table, a picture, or a
+sentence that says why there is none.
 
 ``python -m benchmarks.page``
 """
@@ -19,6 +20,7 @@ from benchmarks.common import DOCS, RESULTS, ROOT, load
 from benchmarks.markdown import count, picture, seconds, table
 from benchmarks.servers import listed
 from benchmarks.small_runs import listed as listed_small
+from benchmarks.trading import page as trading_page
 
 TARGET_ROWS = 10_000_000
 Listed = tuple[list[str], list[list[str]], str]
@@ -373,7 +375,7 @@ PIECES: dict[str, Callable[[], str]] = (
     {made.__name__: made for made in (*_ALL, fig7, fig8, fig9, paper9)}
     | {made.__name__: made for made in (aggregates, rebuild, lookback)}
     | {made.__name__: made for made in (checks, warm, watch, servers, small_runs)}
-    | {made.__name__: made for made in argus_page.MADE}
+    | {made.__name__: made for made in (*argus_page.MADE, *trading_page.MADE)}
 )
 
 
@@ -381,14 +383,14 @@ def _missing(module: str, package: str = "benchmarks.figures") -> str:
     return f"*Not measured yet: `python -m {package}.{module}`.*"
 
 
-def build() -> Path:
-    """Write the page."""
-    words = (ROOT / "benchmarks" / "page.md").read_text("utf-8")
-    page = re.sub(r"\{\{(\w+)\}\}", lambda found: PIECES[found[1]](), words)
-    path = DOCS / "benchmarks.md"
-    path.write_text(page, "utf-8")
-    return path
+def build() -> list[Path]:
+    """Write the pages."""
+    pages = {"page.md": DOCS / "benchmarks.md", "trading/page.md": DOCS / "trading.md"}
+    for words, path in pages.items():
+        text = (ROOT / "benchmarks" / words).read_text("utf-8")
+        path.write_text(re.sub(r"\{\{(\w+)\}\}", lambda found: PIECES[found[1]](), text), "utf-8")
+    return list(pages.values())
 
 
 if __name__ == "__main__":
-    print(build())
+    print(*build())

@@ -29,8 +29,8 @@ MARKS = (
     *("rows", "run at", "answer at", "conditions", "refused", "spark", "query", "parsed"),
     *("output", "not run"),
 )
-NOT_OURS = {"docs/benchmarks.md"}
-"""Written by another program, which has tests of its own."""
+NOT_OURS = {"docs/benchmarks.md", "docs/trading.md"}
+"""Written by other programs, which have tests of their own."""
 
 
 @dataclass(frozen=True)
