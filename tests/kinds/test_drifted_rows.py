@@ -10,9 +10,13 @@ import pytest
 import sqlglot
 
 from tapestry.cli.verify import _of_derived
+from tapestry.errors import ConfigurationError
 from tapestry.runs.kinds.action.recompute import Recompute, recompute_mark
 from tapestry.runs.kinds.action.statement import statements_in, tables_read, written_tables
 from tapestry.runs.kinds.derived.compare import DriftedRows, Sides
+from tapestry.runs.kinds.derived.config import key_among
+from tapestry.runs.kinds.registry import parse_config
+from tapestry.runs.model.model import Model
 from tapestry.sql.catalog import Column
 
 COLUMNS = (Column("comp", "string"), Column("price", "double"), Column("n", "int"))
@@ -103,3 +107,10 @@ def test_what_was_found_is_told() -> None:
     assert "nothing to compare it with: why" in _of_derived({**row, "not_compared": "why"})
     assert "NOT as its query says: bad" in _of_derived({**row, "status": "fail", "message": "bad"})
     assert "not be compared: bad" in _of_derived({**row, "status": "error", "message": "bad"})
+
+
+def test_a_key_is_one_of_the_columns() -> None:
+    model = Model("d", "db.d", "select 1", parse_config("derived", {"key": ["COMP"]}))
+    assert key_among(model, ["Comp", "price"]) == ("Comp",)
+    with pytest.raises(ConfigurationError, match="has no column COMP"):
+        key_among(model, ["price"])

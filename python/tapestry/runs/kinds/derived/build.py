@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.derived.config import key_among
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.claimed_rows import closing, first_row
 from tapestry.runs.protocol.plan import Planned
@@ -30,11 +31,16 @@ class DerivedText:
 
 
 def read_text(session: Session, model: Model, invocation: Invocation) -> DerivedText:
-    """Read it; raises Refusal for a query whose answer is not the same twice."""
+    """Read it.
+
+    Raises Refusal for a query whose answer is not the same twice, ConfigurationError for a `key`
+    that it does not have.
+    """
     zone, pins = invocation.time_zone, invocation.pins
     relations = read_relations(session, model.sql, model, pins, zone, ALL_STATIC)
     query = read(model.sql, relations.catalog)
     refuse_nondeterministic(query.tree, query.catalog)
+    key_among(model, query.columns)
     canonical = "\n".join([query.canonical, settings_line(invocation.settings)])
     return DerivedText(relations, query, canonical)
 

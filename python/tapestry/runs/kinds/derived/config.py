@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tapestry.errors import ConfigurationError
 from tapestry.runs.model.keys import ConfigKey, KindKeys, keyed
-from tapestry.runs.model.model import COMMON
+from tapestry.runs.model.model import COMMON, Model
 from tapestry.runs.model.values import choice, texts
 
 
@@ -55,6 +57,22 @@ KEYS = KindKeys(
     DerivedConfig,
 )
 """All of them."""
+
+
+def key_among(model: Model, columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns of `key`, as they are written among those of the query.
+
+    Raises ConfigurationError for one that is none of them.
+    """
+    named = {column.lower(): column for column in columns}
+    wanted = config_of(model.config.own).key
+    if odd := [one for one in wanted if one.lower() not in named]:
+        raise ConfigurationError(
+            f"key: {model.name} has no column {odd[0]}",
+            where=model.file,
+            hint=f"name columns of its query: {', '.join(columns)}",
+        )
+    return tuple(named[one.lower()] for one in wanted)
 
 
 def config_of(own: object) -> DerivedConfig:

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tapestry.errors import ConfigurationError, Refusal
+from tapestry.errors import Refusal
 from tapestry.quoting import relation_name
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.derived.at_rest import NothingToCompareError
-from tapestry.runs.kinds.derived.config import config_of
+from tapestry.runs.kinds.derived.config import key_among
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import ALL_STATIC, Relations, in_session, read_relations
 from tapestry.runs.sources.earlier_pins import AsRead
@@ -40,19 +40,8 @@ class DerivedQuery:
 
     @cached_property
     def key(self) -> tuple[str, ...]:
-        """The columns of `key`, as they are written in the table.
-
-        Raises ConfigurationError for one that it has not.
-        """
-        columns = {column.name.lower(): column.name for column in self.columns}
-        wanted = config_of(self.model.config.own).key
-        if odd := [one for one in wanted if one.lower() not in columns]:
-            raise ConfigurationError(
-                f"key: {self.model.name} has no column {odd[0]}",
-                where=self.model.file,
-                hint=f"name columns of its query: {', '.join(columns.values())}",
-            )
-        return tuple(columns[one.lower()] for one in wanted)
+        """The columns of `key` (``key_among``)."""
+        return key_among(self.model, [column.name for column in self.columns])
 
     @cached_property
     def now(self) -> Relations:
