@@ -38,7 +38,7 @@ def model_of(
     return Model(
         name=node["name"],
         relation=plain(node["relation_name"]),
-        sql=authored(_with_triggers(node, graph, sql)),
+        sql=authored(with_triggers(node, graph, sql)),
         config=parsed,
         arrivals=_arrivals(node, graph),
         file=_file(node),
@@ -51,7 +51,7 @@ def model_of(
     )
 
 
-def _with_triggers(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> str:
+def with_triggers(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> str:
     """A text with the relations that trigger the model, where its language has no macros for it.
 
     Of an action in Python these are the rules among what it names in `dbt.ref`.
