@@ -2,6 +2,7 @@
 #   make demo                           a minute or two: a small made-up shop that changes, four models, three runs
 #   make demo MODELS=bboard             three models over made-up messages, three runs; MODELS=all: 22, five runs
 #   make demo MODELS=transfers           eight others: money that is passed on too fast, limits of banks (a seed)
+#   make demo MODELS=trading             rules and actions: a small stock market whose prices change in bursts
 #   make demo DATA=messages.parquet     the same on a file of messages, in monthly steps
 #   make test                           the gate;  make test ARGS="tests/sql -k bounds" some of it;
 #   make test QUERIES=20000              more random queries; TAPESTRY_SEED=7 make test  others
@@ -33,7 +34,7 @@ WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";
 .PHONY: help demo test test-all test-lowest judge check lint types layers docs docs-serve reference setup wheel clean
 
 help:
-	@sed -n '1,11s/^# \{0,1\}//p' Makefile
+	@sed -n '1,12s/^# \{0,1\}//p' Makefile
 
 demo: setup
 	@$(WITH_JAVA) $(BIN)/python -m tapestry.demo $(if $(DATA),--data "$(DATA)") $(if $(MODELS),--models "$(MODELS)")

@@ -25,6 +25,9 @@ ROOT = Path(__file__).parents[3]
 SHOP = tuple(path.stem for path in sorted((ROOT / "models/shop").glob("*.sql")))
 """`make demo` plays these unless another choice is made: three maintained models, and an alert."""
 
+TRADING = tuple(path.stem for path in sorted((ROOT / "models/trading").glob("*.sql")))
+"""The trading application of the STRIP paper: rules, actions, and the tables that they keep."""
+
 SHOWN = ("q3_replied_in_list", "q4_unanswered", "quiet_for_two_weeks")
 """A join, what is missing, and what has been missing for a while: three strategies."""
 
@@ -51,8 +54,9 @@ SMALL_DATA = {
 }
 
 
-START, RUN, SHOP_RUN = 15, 4.5, 5.1
-"""Seconds on two processors: until rows are made and Spark has started; of one model's run."""
+START, RUN, SHOP_RUN, TRADING_RUN = 15, 4.5, 5.1, 25
+"""Seconds on two processors: until rows are made and Spark has started; of one model's run; of all
+models of the market."""
 
 
 @click.command()
@@ -62,7 +66,8 @@ START, RUN, SHOP_RUN = 15, 4.5, 5.1
 @click.option(
     "--models",
     help="`shop`, the default: four over orders that change. `bboard`: three over messages, which"
-    " only grow; nine of a file. `transfers`: eight over transfers of money. Names with commas, or"
+    " only grow; nine of a file. `transfers`: eight over transfers of money. `trading`: rules and"
+    " actions over a small stock market, in real time. Names with commas, or"
     " `all` 22 over messages, are also run at once over everything.",
 )
 @click.option("--threads", default=2, show_default=True, help="dbt's threads.")
@@ -80,18 +85,20 @@ def main(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     archive, more = None, bool(data) or models not in (None, "shop", "bboard")
-    if chosen != list(SHOP):
+    if chosen not in (list(SHOP), list(TRADING)):
         archive = _archive(chosen, data, rows, steps or (5 if more else 3), folder)
     began = time.monotonic()
     runs = len(archive.steps) if archive else steps or 3
-    plan = _plan(len(chosen), runs, at_once=more) if archive else _plan_of_shop(runs)
+    plan = _plan_of(chosen, runs) if not archive else _plan(len(chosen), runs, at_once=more)
     for line in plan:
         console.print(line, highlight=False)
     show_model(console, ROOT / f"models/{_example(chosen)}.sql")
     from tapestry.demo.play import Player  # loads dbt and Spark
 
     player = Player(ROOT, folder, chosen, threads=threads, settings={} if data else SMALL_DATA)
-    if archive:
+    if chosen == list(TRADING):
+        good = _play_trading(console, player, runs)
+    elif archive:
         good = _play(console, player, archive, at_once=more)
     else:
         good = _play_shop(console, player, rows, runs)
@@ -104,6 +111,8 @@ def _example(chosen: list[str]) -> str:
     """The model that is shown before it runs."""
     if chosen == list(SHOP):
         return "shop/customer_balance"
+    if chosen == list(TRADING):
+        return "trading/compute_comps3"
     return "transfers/q4_left_through_another_bank" if chosen[0] in TRANSFERS else (
         "bboard/q4_unanswered"
     )  # fmt: skip
@@ -133,6 +142,29 @@ def _play_shop(console: Console, player: Player, rows: int, runs: int) -> bool:
 
     shop = make_shop(orders=max(rows // 4, 10))
     return show_shop(console, play_shop(player, shop, days_of_runs(runs)))
+
+
+def _play_trading(console: Console, player: Player, runs: int) -> bool:
+    """Play the market; is each derived table right after each run?"""
+    from tapestry.demo.trading.market import make_market
+    from tapestry.demo.trading.play_trading import bursts, play_trading
+    from tapestry.demo.trading.seeds import PLAN
+    from tapestry.demo.trading.show_trading import show_trading
+
+    return show_trading(console, play_trading(player, bursts(make_market(PLAN), runs)))
+
+
+def _plan_of(chosen: list[str], runs: int) -> Iterator[str]:
+    """Say what is going to happen where no archive is played."""
+    return _plan_of_trading(runs) if chosen == list(TRADING) else _plan_of_shop(runs)
+
+
+def _plan_of_trading(runs: int) -> Iterator[str]:
+    """Say what is going to happen, and how long it takes."""
+    yield f"{runs} runs of rules and actions over a small stock market. Before each but the first,"
+    yield "prices change in a burst, a commit each; a second later dbt runs, and each derived table"
+    yield "is compared with its definition. A report ends it. On two processors that takes about"
+    yield f"{START + TRADING_RUN * runs:.0f} s. Spark starts …"
 
 
 def _plan_of_shop(runs: int) -> Iterator[str]:
@@ -168,7 +200,7 @@ def _checks(console: Console, player: Player, archive: Archive, *, at_once: bool
 
 def _chosen(models: str | None, data: Path | None) -> list[str]:
     """The models to run; UsageError where no archive has what all of them read."""
-    named = {"bboard": SHOWN, "transfers": TRANSFERS, "shop": SHOP}
+    named = {"bboard": SHOWN, "transfers": TRANSFERS, "shop": SHOP, "trading": TRADING}
     named["all"] = tuple(sorted(path.stem for path in EXPECTED.glob("*.sql")))
     models = models or ("" if data else "shop")
     if not models or (data and models == "bboard"):
@@ -176,6 +208,8 @@ def _chosen(models: str | None, data: Path | None) -> list[str]:
     chosen = list(named.get(models, ())) or models.split(",")
     if {*chosen} & {*SHOP} and (data or chosen != list(SHOP)):
         raise click.UsageError("the models of the shop are run together: --models shop")
+    if {*chosen} & {*TRADING} and (data or chosen != list(TRADING)):
+        raise click.UsageError("the models of the market are run together: --models trading")
     about_money = [model in TRANSFERS for model in chosen]
     if any(about_money) and (data or not all(about_money)):
         raise click.UsageError("the models of transfers are run by themselves, without --data")

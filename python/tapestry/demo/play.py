@@ -14,6 +14,7 @@ import yaml
 from dbt.adapters.tapestry.embedded import start
 from tapestry.demo.archive import EXPECTED, Archive
 from tapestry.demo.tables import SEEDS, TABLE_TYPES
+from tapestry.demo.trading.seeds import HEADS
 from tapestry.mail.append import append_all, create_table
 from tapestry.quoting import relation_name, token
 from tapestry.schedule.steps import ReplayStep
@@ -22,6 +23,15 @@ from tapestry.schedule.warm import Ran, Warm, first_failure, new_rows
 PROFILE = "tapestry"
 WITH_SEEDS = frozenset(path.stem for path in (EXPECTED / "banks").glob("*.sql"))
 """Models that read a table of ``seeds/``: it is written before the first run."""
+OF_THE_MARKET = "do_comps"
+"""A model that reads the seeds of the market, with those that are run beside it."""
+
+
+def _seeds(models: Sequence[str]) -> list[str]:
+    """The tables of ``seeds/`` that some models read."""
+    if OF_THE_MARKET in models:
+        return list(HEADS)
+    return sorted(SEEDS) if WITH_SEEDS.intersection(models) else []
 
 
 class SparkSession:
@@ -61,7 +71,7 @@ class Player:
         schema: str = "demo",
     ) -> None:
         self.project, self.folder, self.models = project, folder, models
-        self.seeds = sorted(SEEDS) if WITH_SEEDS.intersection(models) else []
+        self.seeds = _seeds(models)
         self.schema, self.at_once_schema = schema, f"{schema}_at_once"
         folder.mkdir(parents=True, exist_ok=True)
         warehouse = {"spark.sql.warehouse.dir": str(folder.resolve() / "warehouse")}
@@ -103,8 +113,10 @@ class Player:
         for name in names:
             create_table(self.session, f"{schema}.{name}", TABLE_TYPES[name])
 
-    def dbt_run(self, schema: str, until: datetime, variables: Mapping[str, str]) -> list[Ran]:
-        """One `dbt run` as of an instant: what it did; SystemExit where a model fails."""
+    def dbt_run(
+        self, schema: str, until: datetime | None, variables: Mapping[str, str]
+    ) -> list[Ran]:
+        """One `dbt run` as of an instant, or of now; SystemExit where a model fails."""
         if schema not in self._warm:
             self._warm[schema] = Warm(self._arguments(schema, variables))
             if self.seeds:
@@ -113,7 +125,7 @@ class Player:
         failed = first_failure(ran)
         if failed is not None:
             raise SystemExit(
-                f"dbt run as of {until} failed; see {self.folder / 'logs/dbt.log'}\n"
+                f"dbt run as of {until or 'now'} failed; see {self.folder / 'logs/dbt.log'}\n"
                 f"{failed.model}: {failed.message}"
             )
         return ran

@@ -1,0 +1,6 @@
+-- The same, and its actions wait for a second, so that what changes meanwhile goes with it.
+{{ config(materialized='rule', when='updated price', key='symbol', after='1 second') }}
+{{ triggered_by(ref('stocks')) }}
+select comps_list.comp, comps_list.symbol, weight, old.price as old_price, new.price as new_price
+from {{ ref('comps_list') }} as comps_list, new, old
+where comps_list.symbol = new.symbol and new.execute_order = old.execute_order
