@@ -25,7 +25,9 @@ ROOT = Path(__file__).parents[3]
 SHOP = tuple(path.stem for path in sorted((ROOT / "models/shop").glob("*.sql")))
 """`make demo` plays these unless another choice is made: three maintained models, and an alert."""
 
-TRADING = tuple(path.stem for path in sorted((ROOT / "models/trading").glob("*.sql")))
+TRADING = tuple(
+    path.stem for path in sorted((ROOT / "models/trading").iterdir()) if path.suffix != ".yml"
+)
 """The trading application of the STRIP paper: rules, actions, and the tables that they keep."""
 
 SHOWN = ("q3_replied_in_list", "q4_unanswered", "quiet_for_two_weeks")
