@@ -12,11 +12,13 @@ from tapestry.demo.__main__ import (
     OF_A_FILE,
     SHOP,
     SHOWN,
+    TRADING,
     TRANSFERS,
     _chosen,
     _example,
     _plan,
     _plan_of_shop,
+    _plan_of_trading,
 )
 from tapestry.demo.archive import EXPECTED
 
@@ -57,7 +59,7 @@ def test_the_rest() -> None:
         _chosen(f"liked,{TRANSFERS[0]}", None)
 
 
-@pytest.mark.parametrize("models", [None, "bboard", "transfers", "liked"])
+@pytest.mark.parametrize("models", [None, "bboard", "transfers", "trading", "liked"])
 def test_a_model_is_shown_first(models: str | None) -> None:
     assert (ROOT / f"models/{_example(_chosen(models, None))}.sql").exists()
 
@@ -79,3 +81,14 @@ def test_the_shop_says_how_long_it_takes() -> None:
     text = " ".join(_plan_of_shop(3))
     assert text.startswith("3 runs of 4 models")
     assert "about 76 s" in text
+
+
+def test_the_market_is_run_together() -> None:
+    assert _chosen("trading", None) == list(TRADING)
+    assert {"do_comps", "compute_options", "comp_prices3"} < set(TRADING)
+    for models, data in ((f"liked,{TRADING[0]}", None), ("trading", Path("messages.parquet"))):
+        with pytest.raises(click.UsageError, match="run together"):
+            _chosen(models, data)
+    text = " ".join(_plan_of_trading(3))
+    assert text.startswith("3 runs of rules and actions")
+    assert "about 90 s" in text
