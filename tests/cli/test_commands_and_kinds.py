@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from tapestry.cli import main
+from tapestry.cli import main, models
 from tapestry.cli.commands import COMMANDS
 from tapestry.cli.models import read_manifest
-from tapestry.runs.kinds.registry import KINDS, OTHER_NAMES, kind_named
+from tapestry.runs.kinds.registry import KINDS, OTHER_NAMES, kind_named, kinds_of_answers
 
 PROFILE = "mine: {target: t, outputs: {t: {type: tapestry, method: session, schema: s}}}"
 SOURCES = """
@@ -129,3 +129,7 @@ def test_every_command_is_asked() -> None:
     assert asked | OF_NO_MODEL == set(COMMANDS)
     assert not asked & OF_NO_MODEL
     assert {kind for _, kind in REFUSED} <= set(KINDS)
+
+
+def test_each_kind_has_answers_or_a_way_out() -> None:
+    assert set(models.NO_ANSWER) == set(KINDS) - set(kinds_of_answers())

@@ -153,6 +153,7 @@ def _models(
 
 
 def _connected(manifest: Manifest | None, given: DbtOptions) -> Iterator[Diagnosis]:
+    from tapestry.cli.check_rules import check_rules
     from tapestry.cli.check_server import check_server
     from tapestry.cli.check_sources import check_sources
     from tapestry.cli.check_state import check_state
@@ -170,5 +171,6 @@ def _connected(manifest: Manifest | None, given: DbtOptions) -> Iterator[Diagnos
             yield from check_state(project.session, project.schema)
             if manifest is not None:
                 yield from check_sources(project.session, manifest, project.schema)
+                yield from check_rules(project.session, manifest)
     except Exception as error:
         yield trouble("connection", error, "logs/spark.log and logs/dbt.log have the whole message")

@@ -20,7 +20,7 @@ from tapestry.cli.project import (
     runtime_config,
 )
 from tapestry.errors import ConfigurationError, TapestryError
-from tapestry.runs.kinds.registry import KINDS, kind_named
+from tapestry.runs.kinds.registry import KINDS, kind_named, kinds_of_answers
 
 if TYPE_CHECKING:
     from tapestry.runs.context.invocation import Invocation
@@ -67,7 +67,7 @@ class Manifest:
 
     def of_answers(self) -> list[str]:
         """Names of the models whose table is the answer of its query, in alphabetical order."""
-        return self._of_kinds(set(KINDS) - set(NO_ANSWER))
+        return self._of_kinds(kinds_of_answers())
 
     def verified(self) -> list[str]:
         """Names of the models whose table is compared with its query, in alphabetical order."""
@@ -147,7 +147,7 @@ def names_of_answers(manifest: Manifest, wanted: Sequence[str], why: str) -> lis
     """The same of models whose table is the answer of its query."""
     for name in wanted:
         refuse_kinds(manifest.model(name), NO_ANSWER)
-    kinds = " or ".join(kind for kind in KINDS if kind not in NO_ANSWER)
+    kinds = " or ".join(kinds_of_answers())
     return _names(manifest, wanted, manifest.of_answers(), f"is not a {kinds} model: {why}")
 
 

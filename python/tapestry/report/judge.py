@@ -1,12 +1,13 @@
 """Is everything well? Each model's standing, and for what is not well since when, why, what to do.
 
 A model is **not well** when its last run failed, when dbt's last invocation could not run it or a
-test of it failed, or when rows that did not pass the verification stand in its table (they stay
-there until it is built again, whatever later runs say). It **needs a look** when an expectation of
-its last run was broken without stopping it, when a sink does not take what is new, when dbt skipped
-the model, when the operator has switched it off, or a dbt test warned. A project **needs a look**
-when its logs hold rows that no run has written, or when nobody has run it for much longer than
-usual; it is not well when that is longer than the caller allows (``stale_after``).
+test of it failed, when a batch of it is dead, or when rows that did not pass the verification stand
+in its table (they stay there until it is built again, whatever later runs say). It **needs a look**
+when an expectation of its last run was broken without stopping it, when a batch of it has failed,
+when a sink does not take what is new, when dbt skipped the model, when the operator has switched it
+off, or a dbt test warned. A project **needs a look** when its logs hold rows that no run has
+written, or when nobody has run it for much longer than usual; it is not well when that is longer
+than the caller allows (``stale_after``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TypeVar
 from tapestry.errors import parted
 from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, QUERIES_TABLE, RUNS_TABLE
 from tapestry.report.artifacts import Artifacts, Node, NodeResult
+from tapestry.report.judge_actions import with_batches
 from tapestry.report.record import VERIFICATION_KINDS, Record, RecordedCheck, Run, Waiting
 from tapestry.report.standing import ModelStanding, Trouble, Verdict
 from tapestry.report.text import instant, length, natural
@@ -63,11 +65,12 @@ def judge(
         )
         for name in dict.fromkeys([*wanted, *runs, *checks])
     ]
+    acted = [with_batches(one, record.actions.get(one.name)) for one in standings]
     last = max(
         (moment for moment in (_last_end(record), artifacts.finished_at) if moment), default=None
     )
     return Verdict(
-        models=tuple(sorted(standings, key=lambda one: (-one.rank, natural(one.name)))),
+        models=tuple(sorted(acted, key=lambda one: (-one.rank, natural(one.name)))),
         troubles=(*_overdue(record, last, now, stale_after), *_unread(record)),
         made_at=now,
         last_run=last,

@@ -14,7 +14,8 @@ from tapestry.report.memories import memories_of
 from tapestry.report.network import sums_of
 from tapestry.report.page import Live, make_page, write_page
 from tapestry.report.read import Tables, read_record
-from tapestry.report.record import Record
+from tapestry.report.read_actions import read_actions
+from tapestry.report.record import CLOCKS_DIFFER, Record
 from tapestry.report.sizes import TableSize, table_size
 from tapestry.report.standing import Verdict
 from tapestry.report.summary import summary
@@ -80,7 +81,13 @@ def make_report(
     """Read everything and judge it."""
     now = now or datetime.now(timezone.utc)
     record, artifacts = read_record(tables, now), read_artifacts(target)
-    record = replace(record, kept=kept_tables(tables, schema, record, artifacts))
+    actions, unread = read_actions(tables, now + CLOCKS_DIFFER)
+    record = replace(
+        record,
+        kept=kept_tables(tables, schema, record, artifacts),
+        actions=actions,
+        unread=(*record.unread, *unread),
+    )
     verdict = judge(record, artifacts, now, stale_after)
     return Report(verdict, record, artifacts, schema)
 

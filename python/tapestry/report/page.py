@@ -23,6 +23,7 @@ from tapestry.report import text
 from tapestry.report.artifacts import Artifacts
 from tapestry.report.figures import model_figure, project_figures
 from tapestry.report.graph import graph
+from tapestry.report.judge_actions import drift_by_action
 from tapestry.report.plots import Plot
 from tapestry.report.record import Record, Run
 from tapestry.report.savings import savings
@@ -92,6 +93,8 @@ def make_page(
             strips=drawn,
             graph=graph(verdict, artifacts, anchors, record.kept),
             sections=sections,
+            acting=[section for section in sections if section.standing.acted],
+            drift=drift_by_action(record, artifacts),
             anchors=anchors,
             links=_links(artifacts.links, folder),
             limited=record.limited,

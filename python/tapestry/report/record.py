@@ -13,6 +13,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
+from tapestry.report.acted import ActionRecord
 from tapestry.report.kept import TableBetween
 from tapestry.report.rows import (
     CHECK_KEY,
@@ -213,7 +214,8 @@ class Record:
 
     ``limited`` says that older runs exist and were not read; ``waiting`` are sinks that lack
     something; ``queries`` is what the operator says of each model; ``unread`` is what of the tables
-    no run can have written; ``kept`` are the memories that stand between sources and models.
+    no run can have written; ``kept`` are the memories that stand between sources and models;
+    ``actions`` are the batches of each action.
     """
 
     runs: tuple[Run, ...] = ()
@@ -224,6 +226,7 @@ class Record:
     queries: Mapping[str, QueryRow] = field(default_factory=dict)
     unread: tuple[Unread, ...] = ()
     kept: tuple[TableBetween, ...] = ()
+    actions: Mapping[str, ActionRecord] = field(default_factory=dict)
 
     @classmethod
     def from_rows(

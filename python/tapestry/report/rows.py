@@ -91,7 +91,7 @@ WAITING_KEY = ("model", "sink")
 def parse_run(fields: Fields, latest: datetime) -> dict[str, Any]:
     """The values of a `Run`; a column that is not there is not among them."""
     values: dict[str, Any] = _identity(fields, latest)
-    values["action"] = _one_of(fields, "action", ACTIONS)
+    values["action"] = one_of(fields, "action", ACTIONS)
     for name in ("t", "tau", "horizon"):
         values[name] = fields.optional_instant(name)
     for name in _RUN_COUNTS:
@@ -107,7 +107,7 @@ def parse_run(fields: Fields, latest: datetime) -> dict[str, Any]:
 def parse_check(fields: Fields, latest: datetime) -> dict[str, Any]:
     """The values of a `Check`; a column that is not there is not among them."""
     values: dict[str, Any] = _identity(fields, latest)
-    values["status"] = _one_of(fields, "status", STATUSES)
+    values["status"] = one_of(fields, "status", STATUSES)
     for name in ("n", "checked_rows", "violations"):
         values[name] = fields.optional_whole(name)
     values["seconds"] = fields.optional_number("seconds", 0, LONGEST)
@@ -122,7 +122,7 @@ def parse_waiting(fields: Fields, latest: datetime) -> dict[str, Any]:
     return {
         "model": fields.text("model", NAME),
         "sink": fields.text("sink", NAME),
-        "since": _past(fields, "since", latest) or fields.instant("since"),
+        "since": past_instant(fields, "since", latest) or fields.instant("since"),
     }
 
 
@@ -130,11 +130,12 @@ def _identity(fields: Fields, latest: datetime) -> dict[str, Any]:
     values: dict[str, Any] = {"model": fields.text("model", NAME)}
     for name in ("invocation_id", "run_id", "generation"):
         values[name] = fields.optional_text(name, NAME)
-    values["ended_at"] = _past(fields, "ended_at", latest)
+    values["ended_at"] = past_instant(fields, "ended_at", latest)
     return values
 
 
-def _past(fields: Fields, name: str, latest: datetime) -> datetime | None:
+def past_instant(fields: Fields, name: str, latest: datetime) -> datetime | None:
+    """An instant that is over, or None; raises `Odd` for one to come."""
     found = fields.optional_instant(name)
     if found is not None and not 1970 <= found.year <= latest.year:
         raise Odd(f"{name} is {found}")
@@ -143,7 +144,8 @@ def _past(fields: Fields, name: str, latest: datetime) -> datetime | None:
     return found
 
 
-def _one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str | None:
+def one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str | None:
+    """A text that is one of some, or None; raises `Odd` for another one."""
     found = fields.optional_text(name)
     if found and found not in known:
         raise Odd(f"{name} is none of {', '.join(known)} but {shown(found)}")

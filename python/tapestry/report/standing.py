@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from tapestry.report.acted import ActionRecord
 from tapestry.report.artifacts import Node
 from tapestry.report.record import VERIFICATION_KINDS, RecordedCheck, Run
 from tapestry.report.text import ago
@@ -35,7 +36,8 @@ class ModelStanding:
     """How one model stands. ``gone``: it has runs, and the project no longer has it.
 
     ``off``: the operator has switched it off. ``quiet_at``: dbt's last invocation ended then and
-    found nothing new for it, which writes no row into the record.
+    found nothing new for it, which writes no row into the record. ``acted``: the batches of an
+    action.
     """
 
     name: str
@@ -46,6 +48,7 @@ class ModelStanding:
     gone: bool = False
     quiet_at: datetime | None = None
     off: QueryRow | None = None
+    acted: ActionRecord | None = None
 
     @property
     def state(self) -> str:
@@ -56,7 +59,8 @@ class ModelStanding:
             return NOT_WELL
         if self.troubles:
             return LOOK
-        return WELL if self.runs or self.checks or self.quiet_at else NEVER
+        known = self.runs or self.checks or self.quiet_at or self.acted
+        return WELL if known else NEVER
 
     @property
     def rank(self) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from tapestry.report.acted import ActionRecord
 from tapestry.report.standing import ModelStanding, Trouble, Verdict
+from tapestry.runs.tables.batches import DEAD, FAILED
 
 
 def summary(verdict: Verdict, project: str, page: str | None = None) -> dict[str, Any]:
@@ -45,6 +47,7 @@ def _model(model: ModelStanding, now: datetime) -> dict[str, Any]:
         "replayed": model.replayed,
         "runs": len(model.runs),
         "verified": model.verified(),
+        "batches": None if model.acted is None else _batches(model.acted),
         "last_run": None
         if run is None
         else {
@@ -69,6 +72,20 @@ def _model(model: ModelStanding, now: datetime) -> dict[str, Any]:
             "files_written": run.files_written,
             "bytes_written": run.bytes_written,
         },
+    }
+
+
+def _batches(acted: ActionRecord) -> dict[str, Any]:
+    usual, longest = acted.usual_wait, acted.longest_wait
+    return {
+        "done": len(acted.done),
+        "firings": acted.firings,
+        "rows_a_batch": acted.rows_a_batch,
+        "seconds_a_batch": acted.seconds_a_batch,
+        "wait_seconds": None if usual is None else usual.total_seconds(),
+        "longest_wait_seconds": None if longest is None else longest.total_seconds(),
+        "failed": len(acted.with_event(FAILED)),
+        "dead": len(acted.with_event(DEAD)),
     }
 
 

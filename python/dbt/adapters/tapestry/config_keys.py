@@ -27,24 +27,18 @@ KEYS = registry.all_keys()
 """The keys of ours, of whichever kind."""
 
 
-def _ours(key: str) -> tuple[str, ...]:
-    """The kinds of ours on which a key of ours does something."""
-    return tuple(kind for kind in OURS if key in registry.kind_called(kind).keys.rows)
-
-
-_ANSWERS = _ours("expectations")
-"""The kinds of ours whose table is the answer of a query."""
+_ANSWERS = registry.kinds_of_answers()
 _STORED = (TABLE, *INCREMENTAL, *_ANSWERS, SNAPSHOT, SEED)
 _MODELS = (TABLE, VIEW, *INCREMENTAL, *OURS)
 
 WORKS: Mapping[str, tuple[str, ...]] = {
-    **{key: _ours(key) for key in KEYS},
+    **{key: registry.kinds_with(key) for key in KEYS},
     "arrival": (TABLE, *INCREMENTAL, *OURS, SNAPSHOT, SEED),
     "expectations": (TABLE, VIEW, *INCREMENTAL, *_ANSWERS),
     "every": _MODELS,
     "priority": _MODELS,
-    "begin": (*_BATCHES, *_ours("begin")),
-    "on_schema_change": (*INCREMENTAL, *_ours("on_schema_change")),
+    "begin": (*_BATCHES, *registry.kinds_with("begin")),
+    "on_schema_change": (*INCREMENTAL, *registry.kinds_with("on_schema_change")),
     "file_format": (TABLE, *INCREMENTAL, SNAPSHOT, SEED),
     "location_root": _STORED,
     "partition_by": _STORED,
@@ -54,7 +48,7 @@ WORKS: Mapping[str, tuple[str, ...]] = {
     "options": _STORED,
     "tblproperties": (VIEW, *_STORED),
     "incremental_strategy": INCREMENTAL,
-    "unique_key": (*_MERGE, *_ours("unique_key"), SNAPSHOT),
+    "unique_key": (*_MERGE, *registry.kinds_with("unique_key"), SNAPSHOT),
     "merge_update_columns": _MERGE,
     "merge_exclude_columns": _MERGE,
     "incremental_predicates": _MERGE,

@@ -64,6 +64,16 @@ def parse_config(
     return ModelConfig.parse(config, kind_called(kind).keys, known, zone)
 
 
+def kinds_with(key: str) -> tuple[str, ...]:
+    """The kinds on which a key of ours does something."""
+    return tuple(kind for kind in KINDS if key in kind_called(kind).keys.rows)
+
+
+def kinds_of_answers() -> tuple[str, ...]:
+    """The kinds whose table is the answer of a query: rows of it can be expected to be so or so."""
+    return kinds_with("expectations")
+
+
 def all_keys() -> dict[str, ConfigKey]:
     """The keys of all kinds; a key of several has the row of the first of them."""
     return {
