@@ -130,6 +130,7 @@ class Auctions:
     def change(self) -> None:
         k = self.rng.randint(1, 9)
         self.insert("bid", self.rng.randint(1, 3))
+        self.insert("auction", 1)  # so that each query has something to do in each turn
         self.odd.do(
             self.rng.choice((
                 f"update {{s}}.bid set price = price + 3 where auction = {k}",
