@@ -127,10 +127,18 @@ class Auctions:
         return (f"({self.some(9)}, {self.some(5)}, {self.some(9)}, '{channel}', '{url}',"
                 f" {self.instant()})")  # fmt: skip
 
+    def sells_at_once(self) -> None:
+        """Somebody new opens an auction, so that q8 has something to do in each turn."""
+        who, at = self.rng.randint(1, 6), self.instant()
+        self.odd.do(
+            f"insert into {{s}}.person values ({who}, 'new', 'c', 'OR', {at})",
+            f"insert into {{s}}.auction values (9, 'i1', 1, 1, {at}, {self.instant(60)}, {who}, 1)",
+        )
+
     def change(self) -> None:
         k = self.rng.randint(1, 9)
         self.insert("bid", self.rng.randint(1, 3))
-        self.insert("auction", 1)  # so that each query has something to do in each turn
+        self.sells_at_once()
         self.odd.do(
             self.rng.choice((
                 f"update {{s}}.bid set price = price + 3 where auction = {k}",
