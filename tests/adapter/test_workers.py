@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,6 +46,20 @@ def test_the_profile_and_one_process_keep_theirs() -> None:
     assert workers.sizes_here(_spark(Cluster(8)), {SHUFFLE: "64"}) == {}
     assert workers.sizes_here(_spark(Cluster(8, "local[8]")), {}) == {}
     assert workers.sizes_here(_spark(Cluster(8, "local")), {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("master", "mine"), [("local[2]", True), ("local", True), ("spark://host:7077", False)]
+)
+def test_functions_run_in_the_environment_of_dbt(
+    master: str, mine: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    workers.use_own_python(master)
+    assert os.environ.get("PYSPARK_PYTHON") == (sys.executable if mine else None)
+    monkeypatch.setenv("PYSPARK_PYTHON", "/of/the/user")
+    workers.use_own_python(master)
+    assert os.environ["PYSPARK_PYTHON"] == "/of/the/user"
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from dbt.adapters.tapestry.warehouse import (
     folder_of,
     make_folders,
 )
-from dbt.adapters.tapestry.workers import await_workers, sizes_here
+from dbt.adapters.tapestry.workers import await_workers, sizes_here, use_own_python
 from tapestry.errors import TapestryError
 from tapestry.folders import temporary_instead
 from tapestry.runs.engine.locations import WAREHOUSE, local_folder, same_location
@@ -86,6 +86,7 @@ def start(
             return SparkSession(running)
         _find_place(given, Path(root or Path.cwd()).absolute())
         settings = settings_for(given, root=root, master=master)
+        use_own_python(settings.get("spark.master"))
         joined = engine.join(settings)
         if joined is None:
             say("Starting Spark: the first statements of a new one take seconds each")

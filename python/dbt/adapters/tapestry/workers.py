@@ -6,7 +6,9 @@ one gets none, and its statements wait without an end and without a word.
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -35,6 +37,15 @@ _SPLITS = re.compile(r"\bsplits=(\d+)")
 def on_a_cluster(master: str | None) -> bool:
     """Do others than this process work? Not where Spark is one process, nor for a client."""
     return bool(master) and not str(master).startswith(("local[", "sc://")) and master != "local"
+
+
+def use_own_python(master: str | None) -> None:
+    """Let functions in Python run in this environment, whatever `python3` the shell would find.
+
+    PYSPARK_PYTHON goes before; on a cluster the workers have an environment of their own.
+    """
+    if not on_a_cluster(master):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def await_workers(context: SparkContext) -> None:
