@@ -14,7 +14,7 @@ from tests.seeds import seeds
 
 from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.commits.lift_commits import COMMITS, SINCE, UNTIL, lift_over_commits
-from tapestry.sql.commits.transitions import TRANSITIONS, transition_sources
+from tapestry.sql.commits.transitions import TRANSACTION, TRANSITIONS, transition_sources
 from tapestry.sql.read.read_query import read
 
 CASES = 120
@@ -156,7 +156,9 @@ def literally(connection: duckdb.DuckDBPyConnection, case: Case) -> Counter[Any]
 def at_once(connection: duckdb.DuckDBPyConnection, case: Case) -> Counter[Any]:
     """All of them in one statement."""
     lifted = lift_over_commits(read(case.sql, CATALOG), ["h"])
-    relations = {name: f"SELECT * FROM all_{name}" for name in (*TRANSITIONS, "s", "h")}
+    relations = {name: f"SELECT * FROM all_{name}" for name in ("s", "h")}
+    for name in TRANSITIONS:
+        relations[name] = f"SELECT *, commit_version AS {TRANSACTION} FROM all_{name}"
     relations[COMMITS] = "SELECT v AS _instant FROM commits"
     return Counter(connection.execute(lifted.text(relations, "duckdb")).fetchall())
 

@@ -6,7 +6,7 @@ Instants are whole seconds after a beginning, which whoever runs the case choose
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from tests.rules.definitions import (
     Action,
     ActionRun,
+    At,
     Change,
     Commit,
     Key,
@@ -113,18 +114,33 @@ def wanted(expected: Seen) -> tuple[Any, ...]:
     return (expected.key, expected.firings, frozenset(bags.items()))
 
 
+def at_instants(changes: Iterable[Change], begin: datetime) -> tuple[Change, ...]:
+    """Changes with instants in the place of seconds after the beginning."""
+
+    def told(row: Row | None) -> Row | None:
+        if row is None:
+            return None
+        return tuple(
+            begin + timedelta(seconds=one.seconds) if isinstance(one, At) else one for one in row
+        )
+
+    return tuple(Change(told(one.old), told(one.new)) for one in changes)
+
+
 def history(case: Case) -> list[Step]:
     """What the interpreter reads, where each statement with changes is the table's next version."""
     made = BEGIN - timedelta(seconds=BEFORE)
     found: list[Step] = [
-        Commit(name, 0, made, inserted(*table.rows)) for name, table in case.tables.items()
+        Commit(name, 0, made, at_instants(inserted(*table.rows), BEGIN))
+        for name, table in case.tables.items()
     ]
     versions = dict.fromkeys(case.tables, 0)
     for step in case.steps:
         at = BEGIN + timedelta(seconds=step.at)
         if isinstance(step, Do):
             versions[step.table] += 1
-            found.append(Commit(step.table, versions[step.table], at, step.changes))
+            changes = at_instants(step.changes, BEGIN)
+            found.append(Commit(step.table, versions[step.table], at, changes))
         elif isinstance(step, Look):
             found.append(RuleRun(step.rule, at))
         else:

@@ -39,6 +39,31 @@ def updated(*pairs: tuple[Row, Row]) -> tuple[Change, ...]:
 
 
 @dataclass(frozen=True)
+class At:
+    """A value of a row: the instant so many seconds after the beginning of a case."""
+
+    seconds: int
+
+
+@dataclass(frozen=True)
+class LogOf:
+    """A table is a log of changes: the names of its columns that say what a change is.
+
+    order
+        "": each transaction changes a row once.
+    before
+        The prefix of columns with old values; "": there are none.
+    """
+
+    transaction: str = "tx"
+    time: str = "done"
+    order: str = "seq"
+    key: str = "id"
+    op: str = "op"
+    before: str = ""
+
+
+@dataclass(frozen=True)
 class Table:
     """A table: its columns with their types, and the rows that its version 0 has."""
 
@@ -64,6 +89,7 @@ class Rule:
     after: timedelta = timedelta(0)
     begin: str = "1"
     on: str = "t"
+    log: LogOf | None = None
 
     @property
     def deciding(self) -> tuple[str, ...]:
@@ -106,12 +132,20 @@ class Action:
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit of a table, with the rows that it has changed: none, and it is no transaction."""
+    """A commit of a table, with the rows that it has changed: none, and it is no transaction.
+
+    transaction
+        Of a log of changes: which of all transactions it is, as they were looked at.
+    there
+        The rows of the log up to it.
+    """
 
     table: str
     version: int
     time: datetime
     changes: tuple[Change, ...] = ()
+    transaction: int = 0
+    there: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 from tests.rules.definitions import Commit, Program, Row, Rule
+from tests.rules.logs import columns_of_changes
 
 ADDED = {"execute_order": "bigint", "commit_time": "timestamp", "commit_version": "bigint"}
 TRANSITIONS = ("inserted", "deleted", "old", "new")
@@ -36,7 +37,8 @@ class Firing:
     @property
     def place(self) -> tuple[Any, ...]:
         """Where it stands among all firings."""
-        return (self.commit.time, self.commit.table, self.commit.version, self.rule.name)
+        commit = self.commit
+        return (commit.time, commit.table, commit.version, commit.transaction, self.rule.name)
 
 
 def transition_rows(commit: Commit) -> dict[str, list[Row]]:
@@ -93,13 +95,20 @@ class Evaluator:
 
     def fire(self, rule: Rule, commit: Commit) -> Firing | None:
         """What a rule makes of a commit."""
-        columns = list(self.program.tables[rule.on].columns)
+        columns = list(self.changed(rule))
+        if rule.log is not None:
+            columns.remove(rule.log.transaction)
         if not commit.changes or not triggers(rule, commit, columns):
             return None
         self.show(rule, commit)
         if not all(self.ask(rule, name).rows for name in rule.deciding):
             return None
         return Firing(rule, commit, {name: self.ask(rule, name) for name in rule.bound})
+
+    def changed(self, rule: Rule) -> Mapping[str, str]:
+        """The columns of the changed rows."""
+        columns = self.program.tables[rule.on].columns
+        return columns if rule.log is None else columns_of_changes(rule.log, columns)
 
     def columns(self, rule: Rule) -> dict[str, tuple[str, ...]]:
         """By bound table: its columns."""
@@ -108,7 +117,7 @@ class Evaluator:
 
     def show(self, rule: Rule, commit: Commit | None) -> None:
         """Let the tables be as they are at the commit; None: empty."""
-        shape = self.program.tables[rule.on].columns
+        shape = self.changed(rule)
         transitions = {} if commit is None else transition_rows(commit)
         for name in TRANSITIONS:
             self.fill(name, {**shape, **ADDED}, transitions.get(name, []))
@@ -126,6 +135,8 @@ class Evaluator:
     def state(self, name: str, commit: Commit) -> list[Row]:
         """The rows of a table at a commit: of its own at that version, of another one at its last
         version that was made by then."""
+        if commit.transaction and name == commit.table:
+            return list(commit.there)
         there: Counter[Row] = Counter()
         for one in self.seen[name]:
             own = name == commit.table

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from tests.rules.definitions import ActionRun, Commit, Program, Rule, RuleRun, Step
+from tests.rules.definitions import ActionRun, Commit, LogOf, Program, Rule, RuleRun, Step
 from tests.rules.firing import Evaluator, Firing
+from tests.rules.logs import LogReader
 from tests.rules.queues import Batch, Queue
 
 
@@ -28,6 +29,7 @@ class Interpreter:
         self.evaluator = Evaluator(program)
         self.queues = {one.name: Queue(one) for one in program.actions}
         self.positions: dict[str, int] = {}
+        self.logs: dict[str, LogReader] = {}
         self.firings: list[Firing] = []
 
     def read(self, history: Iterable[Step]) -> list[list[Batch]]:
@@ -45,6 +47,11 @@ class Interpreter:
     def look(self, rule: Rule, t: datetime) -> None:
         """A run of a rule: each new commit that was made by t, one after the other."""
         commits = self.evaluator.seen[rule.on]
+        if rule.log is not None:
+            log = self.logs.setdefault(rule.name, self.log_of(rule, rule.log, commits))
+            for transaction in log.transactions(commits, t):
+                self.fire(rule, transaction)
+            return
         position = self.positions.setdefault(rule.name, _begin(rule, commits))
         for commit in commits:
             if commit.version <= position:
@@ -52,12 +59,21 @@ class Interpreter:
             if commit.time > t:
                 break
             self.positions[rule.name] = commit.version
-            firing = self.evaluator.fire(rule, commit)
-            if firing is not None:
-                self.firings.append(firing)
-                for queue in self.queues.values():
-                    if rule.name in queue.action.rules:
-                        queue.append(firing)
+            self.fire(rule, commit)
+
+    def fire(self, rule: Rule, commit: Commit) -> None:
+        """Show a commit to a rule; what fires waits for its actions."""
+        firing = self.evaluator.fire(rule, commit)
+        if firing is not None:
+            self.firings.append(firing)
+            for queue in self.queues.values():
+                if rule.name in queue.action.rules:
+                    queue.append(firing)
+
+    def log_of(self, rule: Rule, log: LogOf, commits: list[Commit]) -> LogReader:
+        """A log of changes, from which nothing was read yet."""
+        columns = list(self.program.tables[rule.on].columns)
+        return LogReader(rule.on, log, columns, _begin(rule, commits))
 
     def act(self, run: ActionRun) -> list[Batch]:
         """A run of an action."""

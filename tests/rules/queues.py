@@ -40,9 +40,10 @@ class Batch:
     again_at: datetime | None = None
 
     @property
-    def firings(self) -> frozenset[tuple[str, int]]:
-        """Its firings, each as (rule, version)."""
-        return frozenset((one.firing.rule.name, one.firing.commit.version) for one in self.parts)
+    def firings(self) -> frozenset[tuple[str, int, int]]:
+        """Its firings, each as (rule, version, transaction)."""
+        commits = ((one.firing.rule.name, one.firing.commit) for one in self.parts)
+        return frozenset((rule, one.version, one.transaction) for rule, one in commits)
 
     @property
     def rows(self) -> dict[str, Bag]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from tests.rules.case import Act, Case, Look, history, shown, wanted
 from tests.rules.interpreter import Interpreter
+from tests.rules.log_cases import LOGS, random_log_case
 from tests.rules.named_batches import BATCHES, FAILURES, RELEASES
 from tests.rules.named_cases import FIRINGS, OTHERS
 from tests.rules.queues import Waiting
 from tests.rules.random_cases import random_case
 from tests.seeds import seeds
 
-CASES = (*FIRINGS, *OTHERS, *BATCHES, *RELEASES, *FAILURES)
+CASES = (*FIRINGS, *OTHERS, *BATCHES, *RELEASES, *FAILURES, *LOGS)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -30,9 +32,10 @@ def test_cases_have_names_of_their_own() -> None:
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.parametrize("make", [random_case, random_log_case])
 @pytest.mark.parametrize("number", seeds(20))
-def test_each_fired_row_is_in_one_batch_or_waits(number: int) -> None:
-    case = random_case(number)
+def test_each_fired_row_is_in_one_batch_or_waits(number: int, make: Callable[[int], Case]) -> None:
+    case = make(number)
     interpreter = Interpreter(case.program)
     runs = iter(interpreter.read(history(case)))
     parts: dict[str, list[Waiting]] = {
@@ -62,7 +65,8 @@ def test_each_fired_row_is_in_one_batch_or_waits(number: int) -> None:
 def test_actions_are_there_from_the_beginning() -> None:
     """Each acts before one of its rules looks for a second time: when its life begins is settled
     there, and the interpreter knows nothing of it."""
-    for case in (*CASES, *(random_case(number) for number in range(20))):
+    drawn = [make(number) for make in (random_case, random_log_case) for number in range(20)]
+    for case in (*CASES, *drawn):
         for action in case.actions:
             looks: Counter[str] = Counter()
             for step in case.steps:

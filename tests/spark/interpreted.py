@@ -15,8 +15,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from tests.rules.case import BEFORE, Act, Case, Do, Look
-from tests.rules.definitions import Action, ActionRun, Commit, Key, Row, RuleRun, Step
+from tests.rules.case import BEFORE, Act, Case, Do, Look, at_instants
+from tests.rules.definitions import Action, ActionRun, At, Commit, Key, Row, RuleRun, Step
 from tests.rules.definitions import inserted as all_inserted
 from tests.rules.firing import Evaluator
 from tests.rules.interpreter import Interpreter
@@ -68,7 +68,7 @@ class World(Rules):
                 )
                 made = (
                     f"create table {{s}}.{name} using delta {FEED} as select {casts} from"
-                    f" {values(table.rows)} as x({', '.join(table.columns)})"
+                    f" {values(table.rows, self.at(0))} as x({', '.join(table.columns)})"
                 )
             self.do(made)
             self.made(name, -1, self.at(-BEFORE))
@@ -84,7 +84,7 @@ class World(Rules):
         """Execute a statement; its version, if it made one, gets the time of the step."""
         rows = tuple(one.new for one in step.changes if one.new is not None)
         before = self.newest(step.table)
-        self.do(step.sql or f"insert into {{s}}.{step.table} {values(rows)}")
+        self.do(step.sql or f"insert into {{s}}.{step.table} {values(rows, self.at(0))}")
         self.made(step.table, before, self.at(step.at))
         if self.newest(step.table) > before:
             self.versions[place] = self.newest(step.table)
@@ -124,6 +124,10 @@ class World(Rules):
         }
         if "id" in case.tables[rule.on].columns:
             config["key"] = "id"
+        if (log := rule.log) is not None:
+            config |= {"changes": "log", "transaction": log.transaction, "commit_time": log.time}
+            config |= {"order": log.order, "key": log.key, "op": log.op, "before": log.before}
+            config = {name: value for name, value in config.items() if value}
         if rule.conditions is not None:
             config["if"] = list(rule.conditions)
         if rule.bind_as is not None:
@@ -167,7 +171,9 @@ class World(Rules):
         """The steps for the interpreter: versions and times are those of Delta's own history."""
         times = {name: self.times(name) for name in case.tables}
         found: list[Step] = [
-            Commit(name, 0, times[name][0], all_inserted(*table.rows))
+            Commit(
+                name, 0, times[name][0], at_instants(all_inserted(*table.rows), naive(self.at(0)))
+            )
             for name, table in case.tables.items()
         ]
         for place, step in enumerate(case.steps):
@@ -179,7 +185,8 @@ class World(Rules):
             elif place in self.versions:
                 version = self.versions[place]
                 assert times[step.table][version] == at
-                found.append(Commit(step.table, version, at, step.changes))
+                changes = at_instants(step.changes, naive(self.at(0)))
+                found.append(Commit(step.table, version, at, changes))
             else:
                 assert not step.changes
         return found
@@ -276,13 +283,16 @@ def all_in_one_place(world: World, case: Case, interpreter: Interpreter) -> None
         assert found == fired, case
 
 
-def values(rows: tuple[Row, ...]) -> str:
+def values(rows: tuple[Row, ...], begin: datetime) -> str:
     """VALUES with these rows."""
-    return "values " + ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
+    told = [", ".join(literal(value, begin) for value in row) for row in rows]
+    return "values " + ", ".join(f"({row})" for row in told)
 
 
-def literal(value: Any) -> str:
+def literal(value: Any, begin: datetime) -> str:
     """A value as SQL."""
+    if isinstance(value, At):
+        return f"timestamp'{begin + timedelta(seconds=value.seconds)}'"
     if value is None:
         return "null"
     if isinstance(value, float):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.rules.case import Case
+from tests.rules.log_cases import LOGS, random_log_case
 from tests.rules.named_batches import BATCHES, FAILURES, RELEASES
 from tests.rules.named_cases import FIRINGS, OTHERS
 from tests.rules.random_cases import random_case
@@ -24,7 +25,7 @@ def _marked(case: Case) -> Any:
 
 
 @pytest.mark.parametrize(
-    "case", [_marked(one) for one in (*FIRINGS, *OTHERS, *BATCHES, *RELEASES, *FAILURES)]
+    "case", [_marked(one) for one in (*FIRINGS, *OTHERS, *BATCHES, *RELEASES, *FAILURES, *LOGS)]
 )
 def test_named_cases(session: Any, schema: str, case: Case) -> None:
     world = World(session, schema)
@@ -46,6 +47,15 @@ def test_all_rows_of_a_batch_are_counted(session: Any, schema: str) -> None:
 @pytest.mark.parametrize("number", seeds(24))
 def test_random_cases(session: Any, schema: str, number: int) -> None:
     case = random_case(number)
+    world = World(session, schema)
+    world.perform(case)
+    all_in_one_place(world, case, agree(world, case))
+    agree_in_numbers(world, case)
+
+
+@pytest.mark.parametrize("number", seeds(16))
+def test_random_logs(session: Any, schema: str, number: int) -> None:
+    case = random_log_case(number)
     world = World(session, schema)
     world.perform(case)
     all_in_one_place(world, case, agree(world, case))

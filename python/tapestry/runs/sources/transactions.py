@@ -19,12 +19,23 @@ from tapestry.runs.engine.values import as_map
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.difference import FEED, feed_of
 from tapestry.sql.catalog import Column
-from tapestry.sql.commits.transitions import DELETED, INSERTED, NEW, OLD, ORDER, TIME, VERSION
+from tapestry.sql.commits.transitions import (
+    DELETED,
+    INSERTED,
+    NEW,
+    OLD,
+    ORDER,
+    TIME,
+    TRANSACTION,
+    VERSION,
+)
 
 TYPE, HOW = "_tap_type", "_tap_how"
 """Columns of the changes besides those of a transition table: what has happened to a row, and how
 the two images of an updated row are told: not at all, by the key, or as the only ones left."""
 ALONE, BY_KEY, LEFT_OVER = range(3)
+OF_CHANGE: Final = (ORDER, TIME, VERSION, TRANSACTION)
+"""The columns of a changed row besides the table's own."""
 AHEAD, MANY = 20, 1_000_000
 """So many commits may have come since a version was pinned; and as many as there are."""
 IMAGES: Final = {
@@ -178,7 +189,7 @@ class ChangedInWindow:
         )
         return f"""
 SELECT {names}, dense_rank() OVER (PARTITION BY {VERSION} ORDER BY {order}) AS {ORDER},
-  {window.time_of(VERSION)} AS {TIME}, {VERSION}, {TYPE}, {HOW}
+  {window.time_of(VERSION)} AS {TIME}, {VERSION}, {VERSION} AS {TRANSACTION}, {TYPE}, {HOW}
 FROM (
   SELECT *, CASE WHEN {TYPE} NOT IN ({pre}, {post}) THEN {ALONE}
       WHEN {both} THEN {BY_KEY} ELSE {rest} END AS {HOW},
@@ -212,19 +223,19 @@ FROM (
 
 
 def transition(name: str, changes: str, columns: Sequence[Column]) -> str:
-    """A SELECT of the rows of a transition table, of all commits."""
-    listed = ", ".join([identifiers(column.name for column in columns), ORDER, TIME, VERSION])
+    """A SELECT of the rows of a transition table, of all transactions."""
+    listed = ", ".join([identifiers(column.name for column in columns), *OF_CHANGE])
     return f"SELECT {listed} FROM {changes} WHERE {TYPE} = {string(IMAGES[name])}"
 
 
 def updated(changes: str, columns: Sequence[Column]) -> str:
-    """A SELECT of the commits that have changed a value of one of the columns."""
+    """A SELECT of the transactions that have changed a value of one of the columns."""
     differ = " OR ".join(
         f"NOT ({_compared('o', one)} <=> {_compared('n', one)})" for one in columns
     )
     return (
-        f"SELECT o.{VERSION} FROM {changes} AS o JOIN {changes} AS n"
-        f" ON o.{VERSION} = n.{VERSION} AND o.{ORDER} = n.{ORDER}"
+        f"SELECT o.{TRANSACTION} FROM {changes} AS o JOIN {changes} AS n"
+        f" ON o.{TRANSACTION} = n.{TRANSACTION} AND o.{ORDER} = n.{ORDER}"
         f" AND o.{TYPE} = {string(IMAGES[OLD])} AND n.{TYPE} = {string(IMAGES[NEW])}"
         f" WHERE {differ or 'false'}"
     )

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
-from tapestry.sql.commits.transitions import TRANSITIONS, VERSION
+from tapestry.sql.commits.transitions import TRANSACTION, TRANSITIONS
 from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.facts.values import Names
 from tapestry.sql.ir import SourceTable
@@ -34,9 +34,9 @@ from tapestry.sql.read.total_orders import has_orders, total_orders
 from tapestry.sql.write import build
 
 COMMITS: Final = "_commits"
-"""The relation of the commits of a window; ``_instant`` is their version."""
+"""The relation of the transactions of a window; ``_instant`` is their number."""
 SINCE, UNTIL = "_since", "_until"
-"""Columns of a table that changes within a window: the versions from and before which a row is
+"""Columns of a table that changes within a window: the transactions from and before which a row is
 there."""
 _REFUSE = (refuse_nondeterministic, refuse_misplaced, refuse_subqueries)
 
@@ -106,7 +106,7 @@ class Commits:
         """The rows of a commit, or those that are there at it."""
         at = exp.column(AT, table=alias)
         if table.source in TRANSITIONS:
-            own = exp.column(VERSION, table=table.alias)
+            own = exp.column(TRANSACTION, table=table.alias)
             return Visible(self.every(alias), [exp.EQ(this=own, expression=at)])
         since, until = (exp.column(name, table=table.alias) for name in (SINCE, UNTIL))
         on: list[exp.Expr] = [

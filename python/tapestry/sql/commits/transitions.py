@@ -18,6 +18,9 @@ TRANSITIONS: Final = (INSERTED, DELETED, OLD, NEW)
 ORDER: Final = "execute_order"
 TIME: Final = "commit_time"
 VERSION: Final = "commit_version"
+TRANSACTION: Final = "_tap_transaction"
+"""The number of the transaction that has changed a row: no query of an author sees it. Where each
+commit is one transaction it is the version."""
 ADDED: Final = (Column(ORDER, "bigint"), Column(TIME, "timestamp"), Column(VERSION, "bigint"))
 """Their last columns: the order of the changes within the commit, the images of one row alike;
 when it was made, and its version of the table."""

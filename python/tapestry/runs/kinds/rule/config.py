@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta, tzinfo
+from typing import Any
 
+from tapestry.errors import ConfigurationError
 from tapestry.runs.model.keys import KindKeys, keyed
 from tapestry.runs.model.model import COMMON
-from tapestry.runs.model.values import Values, length, texts
+from tapestry.runs.model.values import Values, choice, length, texts
 from tapestry.sql.commits.rule_queries import AskedOfRule
 
 
@@ -18,7 +21,104 @@ def _names(example: str) -> Values:
 
 
 @dataclass(frozen=True)
-class RuleConfig:
+class OpOfLog:
+    """The column of a log that says what a change is, and the words for it that it holds."""
+
+    column: str
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
+OPS = ("insert", "update", "delete")
+"""What a change in a log is."""
+
+
+def _op() -> Values:
+    """A column, or a mapping with its words; nobody says it: None."""
+    told = "a column, or `{column: c, insert: I, update: U, delete: D}`"
+
+    def read(key: str, value: Any, _zone: tzinfo) -> OpOfLog:
+        if isinstance(value, str):
+            return OpOfLog(value, dict(zip(OPS, OPS, strict=True)))
+        if isinstance(value, Mapping) and isinstance(value.get("column"), str):
+            words = {one: str(value.get(one, one)) for one in OPS}
+            if set(value) <= {"column", *OPS} and len(set(words.values())) == len(OPS):
+                return OpOfLog(value["column"], words)
+        raise ConfigurationError(
+            f"{key}: {value!r} does not say which column tells what a change is",
+            hint=f"write {told}",
+        )
+
+    return Values(read, None, told)
+
+
+def _states() -> Values:
+    """Tables that are read as they are."""
+    told = "a mapping like `{comps_list: run}`"
+
+    def read(key: str, value: Any, _zone: tzinfo) -> tuple[str, ...]:
+        if not isinstance(value, Mapping) or not all(one == "run" for one in value.values()):
+            raise ConfigurationError(
+                f"{key}: {value!r} does not say of which tables the state is that of the run",
+                hint=f"write {told}",
+            )
+        return tuple(str(name).replace("`", "").lower() for name in value)
+
+    return Values(read, (), told)
+
+
+def _word(of_what: str) -> Values:
+    """One text; nobody says it: ""."""
+
+    def read(key: str, value: Any, _zone: tzinfo) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise ConfigurationError(f"{key}: {value!r} is not {of_what}", hint="write its name")
+        return value
+
+    return Values(read, "", of_what)
+
+
+@dataclass(frozen=True)
+class ChangesConfig:
+    """The keys of a rule that are about where the changes of its table come from."""
+
+    changes: str = keyed(
+        choice("cdf", "log"),
+        """Where the changes come from. `cdf`: the table's change data feed, each commit is one
+        transaction. `log`: the table is an append-only table of changes, each row is one, and
+        says of which transaction.""",
+        word=True,
+    )
+    transaction: str = keyed(
+        _word("a column"),
+        """Of a log: the column that tells which changes are one transaction.""",
+    )
+    commit_time: str = keyed(
+        _word("a column"),
+        """Of a log: the column that says when the transaction was committed.""",
+    )
+    order: tuple[str, ...] = keyed(
+        texts("columns", "seq or [file, line]"),
+        """Of a log: the columns by which the changes of one transaction are in order. Needed where
+        one changes a row twice.""",
+        word=True,
+    )
+    op: OpOfLog | None = keyed(
+        _op(),
+        """Of a log: the column that says what a change is: `insert`, `update` or `delete`, or other
+        words that stand here for them.""",
+        word=True,
+    )
+    before: str = keyed(
+        _word("a prefix of columns"),
+        """Of a log whose rows have the old values too: the prefix of the columns with them, like
+        `old_` where `old_price` is what `price` was. Without it the old values are those of the
+        change before, of the same key.""",
+        word=True,
+    )
+
+
+@dataclass(frozen=True)
+class RuleConfig(ChangesConfig):
     """Keys that the author of a rule has besides those of any kind.
 
     It is ``model.config.own`` of each such model. Source: STRIP, section 2.
@@ -57,7 +157,8 @@ class RuleConfig:
     key: tuple[str, ...] = keyed(
         texts("columns", "id or [id, line]"),
         """The columns that tell the rows of the table apart, and that an update leaves as they are:
-        by them the old and the new values of an updated row are told to be of one row.""",
+        by them the old and the new values of an updated row are told to be of one row. In a log of
+        changes: those of the rows whose changes it has.""",
         word=True,
     )
     begin: str = keyed(
@@ -67,6 +168,18 @@ class RuleConfig:
         after the versions that derived tables of its actions were built from, else none.""",
         word=True,
     )
+
+    states: tuple[str, ...] = keyed(
+        _states(),
+        """Tables that the rule reads as they are when it runs, by their names: `{comps_list:
+        run}`. Each other one it reads as it was when the transaction was committed.""",
+        word=True,
+    )
+
+    def as_it_runs(self, relation: str) -> bool:
+        """Does the rule read a table as it is when the rule runs?"""
+        name = relation.replace("`", "").lower()
+        return any(name == one or name.endswith(f".{one}") for one in self.states)
 
     @property
     def asked(self) -> AskedOfRule:

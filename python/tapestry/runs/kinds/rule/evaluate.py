@@ -1,28 +1,24 @@
-"""The queries of a rule over a window of commits: what fires, and the rows that are bound by it."""
+"""The queries of a rule over a window of transactions: what fires, and the rows bound by it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tapestry.quoting import identifier, identifiers
-from tapestry.runs.engine.column_types import columns_of_query, sql_type
+from tapestry.quoting import identifier
+from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.rule.states import States
 from tapestry.runs.kinds.rule.triggers import RuleText
+from tapestry.runs.kinds.rule.windows import TransactionWindow
 from tapestry.runs.query.views import Views
-from tapestry.runs.sources.transactions import (
-    HOW,
-    TYPE,
-    ChangedInWindow,
-    CommitWindow,
-    gone,
-    has_order,
-    transition,
-)
+from tapestry.runs.sources.transactions import has_order, transition
 from tapestry.runs.tables.bound_rows import COMMIT_TIME, COMMIT_VERSION, FIRING, ROW, N
 from tapestry.sql.commits.lift_commits import COMMITS
-from tapestry.sql.commits.transitions import ADDED, TRANSITIONS, VERSION
+from tapestry.sql.commits.transitions import TIME, TRANSACTION, TRANSITIONS, VERSION
 from tapestry.sql.lift.cases import AT
+
+AT_VERSION, AT_TIME, DEPTH = "_tap_version", "_tap_time", "_tap_depth"
+"""Of a transaction, beside its number: the commit that has brought it, when it was made, and how
+deep in a chain of actions it is."""
 
 
 @dataclass(frozen=True)
@@ -33,108 +29,71 @@ class Evaluated:
         By query: its columns, with their types.
     """
 
-    window: CommitWindow
     rows: dict[str, str]
     columns: dict[str, tuple[tuple[str, str], ...]]
     fired: str
 
     def bound(self, name: str, number: bool, n: int = 0) -> str:
-        """A SELECT of the bound rows of a query, with the commit of each."""
-        names = [identifier(column) for column, _ in self.columns[name]]
-        time = self.window.time_of(AT) if self.window.commits else "CAST(NULL AS TIMESTAMP)"
-        placed = ", ".join(identifier(c) for c, kind in self.columns[name] if has_order(kind))
+        """A SELECT of the bound rows of a query, with the firing of each."""
+        names = [f"r.{identifier(column)}" for column, _ in self.columns[name]]
+        placed = ", ".join(
+            f"r.{identifier(c)}" for c, kind in self.columns[name] if has_order(kind)
+        )
         own = [f"{n:d}L AS {N}"] if number else []
         own += [
-            f"{AT} AS {FIRING}",
-            f"{AT} AS {COMMIT_VERSION}",
-            f"{time} AS {COMMIT_TIME}",
-            f"row_number() OVER (PARTITION BY {AT} ORDER BY {placed or AT}) AS {ROW}",
+            f"f.{AT} AS {FIRING}",
+            f"f.{AT_VERSION} AS {COMMIT_VERSION}",
+            f"f.{AT_TIME} AS {COMMIT_TIME}",
+            f"row_number() OVER (PARTITION BY f.{AT} ORDER BY {placed or f'f.{AT}'}) AS {ROW}",
         ]
         return (
-            f"SELECT {', '.join([*names, *own])} FROM {self.rows[name]}"
-            f" WHERE {AT} IN (SELECT {AT} FROM {self.fired})"
+            f"SELECT {', '.join([*names, *own])} FROM {self.rows[name]} AS r"
+            f" JOIN {self.fired} AS f ON r.{AT} = f.{AT}"
         )
 
     @property
     def firings(self) -> str:
         """A SELECT of the firings: number, version, time, depth, and rows bound by each."""
-        if not self.window.commits:
-            return "SELECT 0L, 0L, CAST(NULL AS TIMESTAMP), 0L, 0L FROM range(0)"
         counted = " UNION ALL ".join(
             f"SELECT {AT}, 1 AS _tap_one FROM {view}" for view in self.rows.values()
         )
-        time, depth = self.window.time_of("f." + AT), self.window.depth_of("f." + AT)
         return (
-            f"SELECT f.{AT}, f.{AT}, {time}, CAST({depth} AS BIGINT), coalesce(sum(r._tap_one), 0)"
-            f" FROM {self.fired} AS f LEFT JOIN ({counted}) AS r ON r.{AT} = f.{AT}"
-            f" GROUP BY f.{AT}"
+            f"SELECT f.{AT}, f.{AT_VERSION}, f.{AT_TIME}, f.{DEPTH}, coalesce(sum(r._tap_one), 0)"
+            f" FROM {self.fired} AS f LEFT JOIN ({counted}) AS r ON r.{AT} = f.{AT} GROUP BY"
+            f" f.{AT}, f.{AT_VERSION}, f.{AT_TIME}, f.{DEPTH}"
         )
 
 
 @dataclass(frozen=True)
 class OverWindow:
-    """A rule over a window of commits; ``views`` takes what is computed."""
+    """A rule over a window of transactions; ``views`` takes what is computed."""
 
     session: Session
     rule: RuleText
-    states: States
+    window: TransactionWindow
     views: Views
 
-    def evaluate(self) -> Evaluated:
-        """Evaluate all queries; their rows stand in views."""
-        views, window, states = self.views, self.states.window, self.states
-        table, tables = self.rule.table.table, self.rule.relations.tables
-        changes = self.changes()
-        relations = {name: transition(name, changes, table.columns) for name in TRANSITIONS}
-        relations |= {name: states.relation(name, one) for name, one in tables.items()}
+    def evaluate(self, n: int) -> Evaluated:
+        """Evaluate all queries for the run n; their rows stand in views."""
+        views, window, tables = self.views, self.window, self.rule.relations.tables
+        changes = window.read_changes(views, n)
+        relations = {name: transition(name, changes, window.columns) for name in TRANSITIONS}
+        relations |= {name: window.rows_at_each(name, one) for name, one in tables.items()}
         triggered = " UNION ".join(event.triggering(changes) for event in self.rule.events)
-        commits = views.keep(f"SELECT DISTINCT {VERSION} AS {AT} FROM ({triggered})")
+        commits = views.keep(
+            f"SELECT {TRANSACTION} AS {AT}, max({VERSION}) AS {AT_VERSION}, max({TIME}) AS"
+            f" {AT_TIME}, CAST(max({window.depth_of(VERSION)}) AS BIGINT) AS {DEPTH}"
+            f" FROM {changes} WHERE {TRANSACTION} IN ({triggered}) GROUP BY {TRANSACTION}"
+        )
         relations[COMMITS] = f"SELECT {AT} FROM {commits}"
         rows, columns = {}, {}
-        for name, lifted in self.rule.lifted(states.moved).items():
+        for name, lifted in self.rule.lifted(window.moved).items():
             select = lifted.text(relations)
             described = columns_of_query(self.session, select)
             rows[name] = views.keep(select)
             kinds = (kind for _, kind in described)
             columns[name] = tuple(zip(lifted.columns, kinds, strict=False))
-        conditions = self.rule.queries.conditions
-        fired = f"SELECT {AT} FROM {commits}"
-        for name in conditions:
-            fired += f" INTERSECT SELECT {AT} FROM {rows[name]}"
-        return Evaluated(window, rows, columns, views.keep(fired))
-
-    def changes(self) -> str:
-        """A view of the changed rows of all commits of a window.
-
-        Raises CannotPair where it matters which new row was which old one, and that is not known;
-        ChangesGone where the feed does not reach back.
-        """
-        table, views, window = self.rule.table.table, self.views, self.states.window
-        if not window.commits:
-            added = ", ".join(
-                f"CAST(NULL AS {sql_type(c.type)}) AS {identifier(c.name)}" for c in ADDED
-            )
-            names = identifiers(column.name for column in table.columns)
-            return views.keep(
-                f"SELECT {names}, {added}, '' AS {TYPE}, 0 AS {HOW}"
-                f" FROM {table.at(self.rule.table.pin.version)} LIMIT 0"
-            )
-        how = ChangedInWindow(window, self.rule.config.key, self.rule.paired, table.columns)
-        try:
-            view = views.compute(how.select())
-        except Exception as error:
-            if not feed_gone(error):
-                raise
-            why = "its change data feed does not reach back that far"
-            raise gone(table, window.after, window.until, why) from error
-        if self.rule.paired:
-            ((odd,),) = self.session.rows(how.unpaired(view))
-            if odd is not None:
-                raise how.cannot_pair(int(odd))
-        return view
-
-
-def feed_gone(error: BaseException) -> bool:
-    """Does an error of Spark say that a change feed was not kept over all versions asked for?"""
-    text = str(error)
-    return "DELTA_MISSING_CHANGE_DATA" in text or "DELTA_CHANGE_DATA" in text
+        fired = f"SELECT * FROM {commits} WHERE true"
+        for name in self.rule.queries.conditions:
+            fired += f" AND {AT} IN (SELECT {AT} FROM {rows[name]})"
+        return Evaluated(rows, columns, views.keep(fired))

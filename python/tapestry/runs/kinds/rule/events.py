@@ -9,7 +9,7 @@ from tapestry.errors import ConfigurationError
 from tapestry.quoting import string
 from tapestry.runs.sources.transactions import IMAGES, TYPE, updated
 from tapestry.sql.catalog import Column
-from tapestry.sql.commits.transitions import DELETED, INSERTED, VERSION
+from tapestry.sql.commits.transitions import DELETED, INSERTED, TRANSACTION
 
 UPDATED = "updated"
 
@@ -27,10 +27,10 @@ class TableEvent:
         return self.kind == UPDATED
 
     def triggering(self, changes: str) -> str:
-        """A SELECT of the commits that do it, over a relation of all changes."""
+        """A SELECT of the transactions that do it, over a relation of all changes."""
         if self.updates:
             return updated(changes, self.columns)
-        return f"SELECT {VERSION} FROM {changes} WHERE {TYPE} = {string(IMAGES[self.kind])}"
+        return f"SELECT {TRANSACTION} FROM {changes} WHERE {TYPE} = {string(IMAGES[self.kind])}"
 
 
 def read_events(

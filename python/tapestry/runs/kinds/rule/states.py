@@ -37,7 +37,7 @@ class States:
     moved: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     pins: Mapping[str, Pin] = field(default_factory=dict)
 
-    def relation(self, name: str, pinned: Pinned) -> str:
+    def rows_at_each(self, name: str, pinned: Pinned) -> str:
         """A SELECT of a table's rows; of one that changes with the commits from and before which
         each is there."""
         if name not in self.moved:
@@ -98,6 +98,8 @@ def _versions(
     before: Mapping[str, Pin] | None,
 ) -> list[int] | None:
     """The version of a table at each commit of the window; None: its pin at all of them."""
+    if rule.config.as_it_runs(name):
+        return None
     if pinned.table.table_id == rule.table.table.table_id:
         return [commit.version for commit in window.commits]
     last = None if before is None else before.get(name)

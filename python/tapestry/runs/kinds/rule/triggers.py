@@ -13,12 +13,14 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.rule.config import RuleConfig, config_of
 from tapestry.runs.kinds.rule.events import TableEvent, read_events
+from tapestry.runs.kinds.rule.log_columns import LOG, LogColumns, log_columns
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.query.relations import STATIC, Relations, Unsaid, read_relations
 from tapestry.runs.query.settings import settings_line
 from tapestry.runs.sources.pins import Pinned
 from tapestry.runs.sources.transactions import needs_feed
+from tapestry.sql.catalog import Column
 from tapestry.sql.commits.lift_commits import LiftedQuery, lift_over_commits
 from tapestry.sql.commits.rule_queries import RuleQueries, rule_queries
 from tapestry.sql.commits.transitions import NEW, OLD, transition_sources
@@ -35,6 +37,10 @@ class RuleText:
         What of its text is which query.
     relations
         All that they read.
+    changed
+        The columns of the changed rows.
+    log
+        Where the table is a log of changes: what its columns are.
     """
 
     model: Model
@@ -43,6 +49,13 @@ class RuleText:
     queries: RuleQueries
     relations: Relations
     canonical: str
+    changed: tuple[Column, ...]
+    log: LogColumns | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the table that it looks at."""
+        return self.table.table.name
 
     @property
     def config(self) -> RuleConfig:
@@ -60,8 +73,17 @@ class RuleText:
     @cached_property
     def paired(self) -> bool:
         """Does it matter which new row was which old one?"""
-        read_ = {source for one in self.lifted().values() for source in one.sources}
-        return any(event.updates for event in self.events) or {OLD, NEW} <= read_
+        return self.updates or {OLD, NEW} <= self.sources
+
+    @property
+    def updates(self) -> bool:
+        """Does it wait for an update?"""
+        return any(event.updates for event in self.events)
+
+    @cached_property
+    def sources(self) -> frozenset[str]:
+        """All that its queries read."""
+        return frozenset(source for one in self.lifted().values() for source in one.sources)
 
 
 def read_rule(session: Session, model: Model, invocation: Invocation) -> RuleText:
@@ -85,22 +107,27 @@ def read_rule(session: Session, model: Model, invocation: Invocation) -> RuleTex
             where=model.file,
             hint="name the table behind it, or materialize the view as maintained",
         )
-    if (error := needs_feed(table.table)) is not None:
+    log = log_columns(config, table.table, model.file)
+    if log is None and (error := needs_feed(table.table)) is not None:
         raise error
-    events = read_events(config.when, table.table.columns, model.file)
-    given = transition_sources(table.table.name, table.table.columns)
+    changed = table.table.columns if log is None else log.changed
+    events = read_events(config.when, changed if log is None else log.values, model.file)
+    given = transition_sources(table.table.name, changed)
     relations = read_relations(
         session, model.sql, model, invocation.pins, invocation.time_zone, Unsaid(STATIC, given)
     )
     queries = rule_queries(model.sql, config.asked, model.file)
-    found = RuleText(
-        model, table, events, queries, relations, _canonical(model, config, invocation)
-    )
+    canonical = _canonical(model, config, invocation)
+    found = RuleText(model, table, events, queries, relations, canonical, changed, log)
     found.lifted()  # refused before anything is read
     return found
 
 
 def _canonical(model: Model, config: RuleConfig, invocation: Invocation) -> str:
     """A text that changes where the rule means something else."""
-    said = json.dumps([config.when, config.conditions, config.evaluate, config.bind_as])
+    told: list[object] = [config.when, config.conditions, config.evaluate, config.bind_as]
+    if config.changes == LOG:
+        told += [config.changes, config.transaction, config.commit_time, config.order, config.key]
+        told += [str(config.op), config.before]
+    said = json.dumps(told)
     return "\n".join([model.sql, f"-- {remark(said)}", settings_line(invocation.settings)])

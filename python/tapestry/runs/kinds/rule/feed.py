@@ -1,0 +1,179 @@
+"""The commits of a table as transactions, with their changed rows from its change data feed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tapestry.errors import ConfigurationError
+from tapestry.instants import from_micros, micros
+from tapestry.quoting import identifier, relation_name
+from tapestry.runs.engine.column_types import sql_type
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.rule.states import States, states_of
+from tapestry.runs.kinds.rule.triggers import RuleText
+from tapestry.runs.kinds.rule.windows import TransactionWindow, WindowReached
+from tapestry.runs.query.views import Views
+from tapestry.runs.sources.difference import feed_reaches
+from tapestry.runs.sources.pins import Pin, Pinned
+from tapestry.runs.sources.transactions import (
+    HOW,
+    TYPE,
+    ChangedInWindow,
+    gone,
+    times_of,
+    window_between,
+)
+from tapestry.runs.tables.state_row import StateRow
+from tapestry.sql.catalog import Column
+from tapestry.sql.commits.transitions import ADDED, TRANSACTION
+
+LAST = "last_commit"
+"""In what a rule keeps of its own: the time of the last commit that it has looked at."""
+
+
+@dataclass(frozen=True)
+class FeedSource:
+    """The commits of a rule's table; ``t`` is the instant of the run."""
+
+    session: Session
+    rule: RuleText
+    t: datetime
+
+    def first(self) -> TransactionWindow:
+        """The commits that the first run looks at."""
+        begin = self.rule.config.begin.strip().lower()
+        if begin.isdecimal():
+            after = int(begin) - 1
+        elif begin == "earliest":
+            after = self.earliest()
+        elif begin == "now":
+            after = newest_by(self.session, self.rule, self.t)
+        else:
+            raise no_place(begin, self.rule)
+        return self.between(max(after, -1), None, None)
+
+    def following(self, row: StateRow) -> TransactionWindow:
+        """The commits after those of a run."""
+        after = row.after.pins[self.rule.name].version
+        micros_of = row.after.own.get(LAST)
+        last = None if micros_of is None else from_micros(int(micros_of))
+        return self.between(after, last, row.after.pins)
+
+    def between(
+        self, after: int, last: datetime | None, before: Mapping[str, Pin] | None
+    ) -> FeedWindow:
+        """The commits since a version, as far as they were made by t."""
+        table = self.rule.table
+        window = window_between(self.session, table.table, after, table.pin.version, last, self.t)
+        states = states_of(self.session, self.rule, window, before)
+        return FeedWindow(self.session, self.rule, states, last)
+
+    def earliest(self) -> int:
+        """The version before the oldest one of which the history and the feed still tell."""
+        rows = self.session.rows(f"DESCRIBE HISTORY {relation_name(self.rule.name)}")
+        table, last = self.rule.table.table, self.rule.table.pin.version
+        low, high = int(min(row[0] for row in rows)), last + 1
+        while low < high:  # from some version on the feed has all
+            middle = (low + high) // 2
+            if feed_reaches(self.session, table, middle, last):
+                high = middle
+            else:
+                low = middle + 1
+        return low - 1
+
+
+def newest_by(session: Session, rule: RuleText, t: datetime) -> int:
+    """The newest version of a rule's table that was made by t."""
+    times = times_of(session, rule.table.table, rule.table.pin.version)
+    return max((version for version, time in times.items() if time <= t), default=-1)
+
+
+def no_place(begin: str, rule: RuleText) -> ConfigurationError:
+    """The error for a beginning that is none."""
+    return ConfigurationError(
+        f"begin: {begin} is no place in a table's history",
+        where=rule.model.file,
+        hint="write now, earliest, or the version of the first commit to look at",
+    )
+
+
+@dataclass(frozen=True)
+class FeedWindow:
+    """A window of commits; ``last`` is the time of the one before it."""
+
+    session: Session
+    rule: RuleText
+    states: States
+    last: datetime | None
+
+    @property
+    def empty(self) -> bool:
+        """Has no commit come?"""
+        return not self.states.window.commits
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """Those of the table."""
+        return self.rule.changed
+
+    @property
+    def moved(self) -> Collection[str]:
+        """The tables that are not the same at all commits."""
+        return self.states.moved
+
+    def rows_at_each(self, name: str, pinned: Pinned) -> str:
+        """A SELECT of another table's rows as they were at the commits."""
+        return self.states.rows_at_each(name, pinned)
+
+    def depth_of(self, version: str) -> str:
+        """SQL: how deep in a chain of actions a commit is."""
+        return self.states.window.depth_of(version)
+
+    def reached(self) -> WindowReached:
+        """How far the rule is after these commits."""
+        window = self.states.window
+        last = window.commits[-1].time if window.commits else self.last
+        own = {} if last is None else {LAST: micros(last)}
+        return WindowReached(window.until, window.after, self.states.pins, own)
+
+    def read_changes(self, views: Views, n: int) -> str:
+        """A view of the changed rows of all commits.
+
+        Raises CannotPair where it matters which new row was which old one, and that is not known;
+        ChangesGone where the feed does not reach back.
+        """
+        table, window = self.rule.table.table, self.states.window
+        if not window.commits:
+            return views.keep(no_changes(self.columns))
+        how = ChangedInWindow(window, self.rule.config.key, self.rule.paired, table.columns)
+        try:
+            view = views.compute(how.select())
+        except Exception as error:
+            if not feed_gone(error):
+                raise
+            why = "its change data feed does not reach back that far"
+            raise gone(table, window.after, window.until, why) from error
+        if self.rule.paired:
+            ((odd,),) = self.session.rows(how.unpaired(view))
+            if odd is not None:
+                raise how.cannot_pair(int(odd))
+        return view
+
+
+def no_changes(columns: Sequence[Column]) -> str:
+    """A SELECT of no changed rows."""
+    nothing = ", ".join(
+        f"CAST(NULL AS {sql_type(c.type)}) AS {identifier(c.name)}" for c in (*columns, *ADDED)
+    )
+    return (
+        f"SELECT {nothing}, CAST(NULL AS BIGINT) AS {TRANSACTION}, '' AS {TYPE}, 0 AS {HOW}"
+        " FROM range(0)"
+    )
+
+
+def feed_gone(error: BaseException) -> bool:
+    """Does an error of Spark say that a change feed was not kept over all versions asked for?"""
+    text = str(error)
+    return "DELTA_MISSING_CHANGE_DATA" in text or "DELTA_CHANGE_DATA" in text

@@ -1,0 +1,351 @@
+"""A log of changes as the table of a rule: transactions by the columns of its rows.
+
+    loaded     rows that came with loads that no run has seen, or that were of the future then
+    ordered    those committed by now, each with the number of its transaction, its place in it,
+               and the change of the same key before it
+    changes    old and new images of them
+
+Transactions are in the order of (commit_time, transaction). A run has seen the rows of the loads up
+to a version that were committed up to an instant: what comes late for a transaction that was seen
+is a transaction of its own, after those that were seen (rules, sections 3 and 12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tapestry.errors import AssumptionWrong, CannotPair
+from tapestry.instants import from_micros, micros
+from tapestry.quoting import identifier, identifiers, relation_name, string, timestamp
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.rule.feed import newest_by, no_changes, no_place
+from tapestry.runs.kinds.rule.log_columns import LogColumns
+from tapestry.runs.kinds.rule.log_rows import EVER, LOAD, loaded_rows
+from tapestry.runs.kinds.rule.log_states import LogStates, log_states
+from tapestry.runs.kinds.rule.triggers import RuleText
+from tapestry.runs.kinds.rule.windows import WindowReached
+from tapestry.runs.query.views import Views
+from tapestry.runs.sources.pins import Pinned
+from tapestry.runs.sources.transactions import HOW, IMAGES, TYPE, CommitWindow, window_between
+from tapestry.runs.tables.state_row import StateRow
+from tapestry.sql.catalog import Column
+from tapestry.sql.commits.lift_commits import SINCE, UNTIL
+from tapestry.sql.commits.transitions import (
+    DELETED,
+    INSERTED,
+    NEW,
+    OLD,
+    ORDER,
+    TIME,
+    TRANSACTION,
+    VERSION,
+)
+
+LOW, SEEN = "log_low", "log_seen"
+"""In what a rule keeps of its own: the load up to which all rows were seen, and the instant up to
+which those of later loads were, up to the version of the position."""
+AT, KIND, WAS, KNOWN, TIED = "_tap_at", "_tap_kind", "_tap_was", "_tap_known", "_tap_tied"
+"""When a row was committed, what it is, the row of its key before it, whether there is one, and
+whether it is not known which of two came first."""
+_NEW, _PLACE = "_tap_new", "_tap_place"
+FOREVER = 2**62
+
+
+@dataclass(frozen=True)
+class SeenRows:
+    """All rows of the loads up to ``low`` were seen, and those up to ``version`` that were
+    committed by ``until``."""
+
+    low: int
+    version: int
+    until: datetime | None = None
+
+    def condition(self, log: LogColumns) -> str:
+        """SQL: a row of the loads up to the version was seen."""
+        return "true" if self.until is None else f"{log.instant} <= {timestamp(self.until)}"
+
+
+@dataclass(frozen=True)
+class LogSource:
+    """The transactions of a rule's log; ``t`` is the instant of the run."""
+
+    session: Session
+    rule: RuleText
+    log: LogColumns
+    t: datetime
+
+    def first(self) -> LogWindow:
+        """The transactions that the first run looks at."""
+        begin = self.rule.config.begin.strip().lower()
+        if begin.isdecimal():
+            after = int(begin) - 1
+        elif begin == "earliest":
+            name = relation_name(self.rule.name)
+            rows = self.session.rows(f"DESCRIBE HISTORY {name}")
+            oldest = int(min(row[0] for row in rows))
+            after = oldest if oldest else -1
+        elif begin == "now":
+            after = newest_by(self.session, self.rule, self.t)
+        else:
+            raise no_place(begin, self.rule)
+        after = min(max(after, -1), self.rule.table.pin.version)
+        return self.beyond(SeenRows(after, after))
+
+    def following(self, row: StateRow) -> LogWindow:
+        """Those after the ones that a run has looked at."""
+        version = row.after.pins[self.rule.name].version
+        low, seen = int(row.after.own.get(LOW, version)), row.after.own.get(SEEN)
+        return self.beyond(SeenRows(low, version, None if seen is None else from_micros(int(seen))))
+
+    def beyond(self, seen: SeenRows) -> LogWindow:
+        """Those that were not seen."""
+        table = self.rule.table
+        loads = window_between(self.session, table.table, seen.low, table.pin.version, None, EVER)
+        t = self.t if seen.until is None else max(self.t, seen.until)
+        return LogWindow(self.session, self.rule, self.log, seen, loads, t)
+
+
+@dataclass
+class LogWindow:
+    """The transactions that were not seen yet, committed by ``t``.
+
+    loads
+        The commits of the log that may have brought them.
+    states
+        The other tables as they were at each transaction, once the changes were read.
+    """
+
+    session: Session
+    rule: RuleText
+    log: LogColumns
+    seen: SeenRows
+    loads: CommitWindow
+    t: datetime
+    states: LogStates | None = None
+    ordered: str = ""
+    low: int = -1
+
+    @property
+    def empty(self) -> bool:
+        """Has no load come, and nothing become visible of those that were there?"""
+        version = self.rule.table.pin.version
+        nothing = self.seen.low >= self.seen.version or self.t == self.seen.until
+        return version <= self.seen.version and nothing
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """Those of the rows whose changes the log has."""
+        return self.log.changed
+
+    @property
+    def moved(self) -> Collection[str]:
+        """The tables that are not the same at all transactions; the log itself grows with each."""
+        own = [name for name, one in self.rule.relations.tables.items() if self.is_log(one)]
+        return [*own, *(() if self.states is None else self.states.moved)]
+
+    def is_log(self, table: Pinned) -> bool:
+        """Is a table the log itself?"""
+        return table.table.table_id == self.rule.table.table.table_id
+
+    def depth_of(self, version: str) -> str:
+        """SQL: how deep in a chain of actions a load is."""
+        return self.loads.depth_of(version)
+
+    def reached(self) -> WindowReached:
+        """How far the rule is after these transactions."""
+        version, states = self.rule.table.pin.version, self.states
+        until = self.t if states is None else states.until
+        own = {LOW: self.low, SEEN: micros(until)}
+        return WindowReached(version, self.seen.low, {} if states is None else states.pins, own)
+
+    def read_changes(self, views: Views, n: int) -> str:
+        """A view of the changed rows of all transactions.
+
+        Raises ChangesGone where the loads cannot be told, AssumptionWrong for rows that do not say
+        what a log has to, CannotPair where the row before an update is not known.
+        """
+        version = self.rule.table.pin.version
+        self.low = version
+        if version <= self.seen.low:
+            self.ordered = views.keep(f"SELECT * FROM ({self.nothing()})")
+            return views.keep(no_changes(self.columns))
+        loaded = views.keep(self.loaded())
+        self.refuse_odd(loaded)
+        ordered = views.keep(self.in_order(loaded, n))
+        self.refuse_unknown(ordered)
+        self.states = log_states(self.session, self.rule, ordered, self.t, self.seen.until)
+        self.ordered = views.keep(
+            f"SELECT * FROM {ordered} WHERE {TRANSACTION} < {self.states.end:d}L"
+        )
+        self.low = self.lowest(loaded, self.states.until)
+        return views.keep(self.images())
+
+    def nothing(self) -> str:
+        """A SELECT of no rows of the log."""
+        names = identifiers(one.name for one in self.rule.table.table.columns)
+        table = self.rule.table
+        return (
+            f"SELECT {names}, 0L AS {TRANSACTION} FROM {table.table.at(table.pin.version)} LIMIT 0"
+        )
+
+    def loaded(self) -> str:
+        """A SELECT of the rows that were not seen, with what they are."""
+        rows = loaded_rows(self.session, self.rule.table, self.seen.low)
+        seen = self.seen
+        select = f"SELECT *, {self.log.instant} AS {AT}, {self.log.kind} AS {KIND} FROM ({rows})"
+        if seen.until is None or seen.low >= seen.version:
+            return select
+        condition = seen.condition(self.log)
+        return f"{select} WHERE NOT coalesce({LOAD} <= {seen.version:d} AND {condition}, false)"
+
+    def refuse_odd(self, loaded: str) -> None:
+        """Raise AssumptionWrong for rows without a time, or that are no change."""
+        ((times, kinds, word),) = self.session.rows(
+            f"SELECT count_if({AT} IS NULL), count_if({KIND} IS NULL),"
+            f" max(CAST({identifier(self.log.op.column)} AS STRING)) FILTER (WHERE {KIND} IS NULL)"
+            f" FROM {loaded}"
+        )
+        name = self.rule.name
+        if times:
+            raise AssumptionWrong(
+                f"{times} new rows of {name} have no {self.log.time.name}: which transactions they"
+                " are of is not known",
+                where=name,
+                hint="let the loader write when each transaction was committed",
+            )
+        if kinds:
+            listed = ", ".join(self.log.op.words.values())
+            raise AssumptionWrong(
+                f"{kinds} new rows of {name} have in {self.log.op.column} none of {listed}"
+                f" (the greatest is {word!r})",
+                where=name,
+                hint="say what its words stand for, like op: {column: op, insert: I, update: U,"
+                " delete: D}",
+            )
+
+    def earlier(self) -> str:
+        """A SELECT of the rows that were seen."""
+        table = self.rule.table.table
+        if self.seen.version < 0:
+            return ""
+        return (
+            f"SELECT {identifiers(one.name for one in table.columns)}"
+            f" FROM {table.at(self.seen.version)} WHERE {self.seen.condition(self.log)}"
+        )
+
+    @property
+    def looks_back(self) -> bool:
+        """Does it matter what the row before a change was, and only the change before says it?"""
+        reads = self.rule.updates or not self.rule.sources.isdisjoint((OLD, DELETED))
+        return self.log.before is None and reads
+
+    def in_order(self, loaded: str, n: int) -> str:
+        """A SELECT of the rows that were committed by now, in the order of the log."""
+        log, keys = self.log, self.log.keys
+        names = identifiers(one.name for one in self.rule.table.table.columns)
+        rows = f"SELECT *, true AS {_NEW} FROM {loaded} WHERE {AT} <= {timestamp(self.t)}"
+        earlier = self.earlier() if self.looks_back else ""
+        if earlier:
+            same = " AND ".join(f"e.{one} <=> k.{one}" for one in keys)
+            rows += (
+                f" UNION ALL SELECT e.*, CAST(NULL AS BIGINT), {log.instant}, {log.kind}, false"
+                f" FROM ({earlier}) AS e LEFT SEMI JOIN {loaded} AS k ON {same}"
+            )
+        transaction = identifier(log.transaction.name)
+        place = ", ".join([AT, transaction, *log.place])
+        values = ", ".join(identifier(one.name) for one in log.changed)
+        over = f"(PARTITION BY {', '.join(keys)} ORDER BY {place}, {_NEW})"
+        here = f"struct({place}, {_NEW})"
+        among = ", ".join([*log.place, *keys])
+        return f"""
+SELECT {names}, {LOAD}, {AT}, {KIND}, {WAS}, {KNOWN}, {TIED}, {TRANSACTION},
+  row_number() OVER (PARTITION BY {TRANSACTION} ORDER BY {among}) AS {_PLACE}
+FROM (
+  SELECT *, {n << 32:d}L + dense_rank() OVER (ORDER BY {AT}, {transaction}) AS {TRANSACTION}
+  FROM (
+    SELECT *, lag(struct({values})) OVER {over} AS {WAS},
+      coalesce(lag({KIND}) OVER {over} IN ('insert', 'update'), false) AS {KNOWN},
+      coalesce(lag({here}) OVER {over} <=> {here}, false) AS {TIED}
+    FROM ({rows})
+  ) WHERE {_NEW}
+)"""
+
+    def refuse_unknown(self, ordered: str) -> None:
+        """Raise CannotPair where the row before an update is not known, or which came first."""
+        keys = ", ".join(f"CAST({one} AS STRING)" for one in self.log.keys)
+        unknown = f"{KIND} = 'update' AND NOT {KNOWN}" if self.looks_back else "false"
+        ((lacking, tied, which, what),) = self.session.rows(
+            f"SELECT count_if({unknown}), count_if({TIED}),"
+            f" max(to_json(array({keys}))) FILTER (WHERE {unknown}),"
+            f" max(to_json(array({keys}))) FILTER (WHERE {TIED}) FROM {ordered}"
+        )
+        name = self.rule.name
+        if tied:
+            raise CannotPair(
+                f"a transaction of {name} changes the row {what} twice, and which change came first"
+                " is not known",
+                where=name,
+                hint="give the rule order: the columns by which the changes of a transaction are in"
+                " order",
+            )
+        if lacking:
+            raise CannotPair(
+                f"{name} has an update of {which} without a row of that key before it: what the"
+                " values were is not known",
+                where=name,
+                hint="write the row as it was first, as an insert; or give before: a prefix of"
+                " columns with the old values",
+            )
+
+    def lowest(self, loaded: str, until: datetime) -> int:
+        """The load up to which there is nothing that was committed later."""
+        ((first,),) = self.session.rows(
+            f"SELECT min({LOAD}) FROM {loaded} WHERE {AT} > {timestamp(until)}"
+        )
+        return self.rule.table.pin.version if first is None else int(first) - 1
+
+    def images(self) -> str:
+        """A SELECT of the changed rows, the old and the new image of one row each by itself."""
+        own = identifiers(one.name for one in self.log.changed)
+        was = ", ".join(
+            f"{self.old_value(one)} AS {identifier(one.name)}" for one in self.log.changed
+        )
+        added = f"{_PLACE} AS {ORDER}, {AT} AS {TIME}, {LOAD} AS {VERSION}, {TRANSACTION}"
+        parts = []
+        for listed, first, second, alone in (
+            (own, INSERTED, NEW, "insert"),
+            (was, DELETED, OLD, "delete"),
+        ):
+            kind = f"IF({KIND} = 'update', {string(IMAGES[second])}, {string(IMAGES[first])})"
+            parts.append(
+                f"SELECT {listed}, {added}, {kind} AS {TYPE}, 0 AS {HOW} FROM {self.ordered}"
+                f" WHERE {KIND} IN ('update', {string(alone)})"
+            )
+        return " UNION ALL ".join(parts)
+
+    def old_value(self, column: Column) -> str:
+        """SQL: what a column was before a change."""
+        name = identifier(column.name)
+        if self.log.before is not None:
+            was = self.log.before.get(column.name)
+            return name if was is None else identifier(was.name)
+        return f"IF({KNOWN}, {WAS}.{name}, {name})"
+
+    def rows_at_each(self, name: str, pinned: Pinned) -> str:
+        """A SELECT of a table's rows; of one that is not the same at all transactions from and
+        before which each is there."""
+        if not self.is_log(pinned):
+            version = pinned.pin.version
+            if self.states is None:
+                return f"SELECT * FROM {pinned.table.at(version)}"
+            return self.states.rows_at_each(name, pinned)
+        names = identifiers(one.name for one in pinned.table.columns)
+        rows = (
+            f"SELECT {names}, {TRANSACTION} AS {SINCE}, {FOREVER:d}L AS {UNTIL} FROM {self.ordered}"
+        )
+        earlier = self.earlier()
+        if earlier:
+            rows += f" UNION ALL SELECT *, 0L, {FOREVER:d}L FROM ({earlier})"
+        return rows
