@@ -33,6 +33,8 @@ from tapestry.sql.commits.transitions import (
 TYPE, HOW = "_tap_type", "_tap_how"
 """Columns of the changes besides those of a transition table: what has happened to a row, and how
 the two images of an updated row are told: not at all, by the key, or as the only ones left."""
+_ANEW: Final = ("CREATE OR REPLACE", "REPLACE TABLE", "RESTORE")
+"""Operations that write a table anew, or take it back, as their names begin."""
 ALONE, BY_KEY, LEFT_OVER = range(3)
 OF_CHANGE: Final = (ORDER, TIME, VERSION, TRANSACTION)
 """The columns of a changed row besides the table's own."""
@@ -49,11 +51,16 @@ IMAGES: Final = {
 
 @dataclass(frozen=True)
 class Transaction:
-    """A commit of a table: its version, when it was made, and how deep in a chain of actions."""
+    """A commit of a table: its version, when it was made, and how deep in a chain of actions.
+
+    overwrites
+        Has it written the table anew, or taken it back?
+    """
 
     version: int
     time: datetime
     depth: int = 0
+    overwrites: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,7 @@ def window_between(
         if len(rows) < most or int(rows[-1][0]) <= after + 1:
             break
     times = {
-        int(row[0]): (row[1].astimezone(timezone.utc), _depth(row[13]))
+        int(row[0]): (row[1].astimezone(timezone.utc), _depth(row[13]), _overwrites(row))
         for row in rows
         if after < row[0] <= until
     }
@@ -106,11 +113,11 @@ def window_between(
         raise gone(table, after, until)
     found: list[Transaction] = []
     for version in range(after + 1, until + 1):
-        time, depth = times[version]
+        time, depth, overwrites = times[version]
         last = time if last is None else max(last, time)
         if last > t:
             break
-        found.append(Transaction(version, last, depth))
+        found.append(Transaction(version, last, depth, overwrites))
     return CommitWindow(table, after, tuple(found))
 
 
@@ -125,6 +132,13 @@ def times_of(session: Session, table: DeltaSource, until: int) -> dict[int, date
         if version <= until:
             found[version] = last
     return found
+
+
+def _overwrites(row: tuple[Any, ...]) -> bool:
+    operation = str(row[4]).upper()
+    if operation.startswith(_ANEW):
+        return True
+    return operation == "WRITE" and as_map(row[5]).get("mode") == "Overwrite"
 
 
 def _depth(said: Any) -> int:
@@ -163,18 +177,21 @@ class ChangedInWindow:
         Columns that tell the rows of the table apart, and that an update leaves as they are.
     paired
         Are the two images of an updated row told to be of one row?
+    feed
+        A relation in the form of Delta's change feed, in its place.
     """
 
     window: CommitWindow
     key: Sequence[str] = ()
     paired: bool = True
     columns: Sequence[Column] = field(default=())
+    feed: str = ""
 
     def select(self) -> str:
         """A SELECT of all changed rows of all commits."""
         names = identifiers(column.name for column in self.columns)
         window = self.window
-        feed = feed_of(window.table, window.after + 1, window.until)
+        feed = self.feed or feed_of(window.table, window.after + 1, window.until)
         keys = [identifier(name) for name in self.key]
         by_key = ", ".join([VERSION, *keys])
         pre, post = string(IMAGES[OLD]), string(IMAGES[NEW])

@@ -10,7 +10,7 @@ from typing import Any
 from tapestry.errors import ConfigurationError
 from tapestry.runs.model.keys import KindKeys, keyed
 from tapestry.runs.model.model import COMMON
-from tapestry.runs.model.values import Values, choice, length, texts
+from tapestry.runs.model.values import Values, choice, length, texts, whole_number
 from tapestry.sql.commits.rule_queries import AskedOfRule
 
 
@@ -28,6 +28,8 @@ class OpOfLog:
     words: Mapping[str, str] = field(default_factory=dict)
 
 
+CDF, LOG, DIFF = "cdf", "log", "diff"
+"""The sources of changes."""
 OPS = ("insert", "update", "delete")
 """What a change in a log is."""
 
@@ -82,10 +84,11 @@ class ChangesConfig:
     """The keys of a rule that are about where the changes of its table come from."""
 
     changes: str = keyed(
-        choice("cdf", "log"),
+        choice(CDF, LOG, DIFF),
         """Where the changes come from. `cdf`: the table's change data feed, each commit is one
         transaction. `log`: the table is an append-only table of changes, each row is one, and
-        says of which transaction.""",
+        says of which transaction. `diff`: each commit is compared with the version before it,
+        which needs no feed and takes longer.""",
         word=True,
     )
     transaction: str = keyed(
@@ -107,6 +110,28 @@ class ChangesConfig:
         """Of a log: the column that says what a change is: `insert`, `update` or `delete`, or other
         words that stand here for them.""",
         word=True,
+    )
+    diff_commits: int = keyed(
+        whole_number(100, "write one like 100: so many commits are compared in a run", 1),
+        """At most so many commits are compared with the version before them in a run; the others
+        wait for the next one.""",
+    )
+    on_overwrite: str = keyed(
+        choice("diff", "fire", "fail"),
+        """How `cdf` takes an overwrite, a CREATE OR REPLACE and a RESTORE. `diff`: the rows that
+        differ count, a key on both sides is an update. `fire`: all rows were deleted, and all
+        inserted. `fail`: the run stops.""",
+    )
+    on_changes_gone: str = keyed(
+        choice("fail", "skip"),
+        """How a run takes it that changes cannot be read any more. `fail`: it stops. `skip`: it
+        leaves them out, warns of how many versions, and goes on with what comes next.""",
+    )
+    on_query_change: str = keyed(
+        choice("fail", "continue"),
+        """How a run takes it that the rule is another one than that of the last run. `fail`: it
+        stops. `continue`: the new one looks at what comes next, where it binds the same
+        columns.""",
     )
     before: str = keyed(
         _word("a prefix of columns"),

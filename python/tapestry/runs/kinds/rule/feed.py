@@ -1,34 +1,44 @@
-"""The commits of a table as transactions, with their changed rows from its change data feed."""
+"""The commits of a table as transactions, with the rows that each of them has changed.
+
+cdf     its change data feed tells them; of a commit that has written the table anew the
+        versions before and after it, where the rule does not say otherwise (on_overwrite)
+diff    the versions before and after each commit tell them
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tapestry.errors import ConfigurationError
+from tapestry.errors import ConfigurationError, SourceRewritten
 from tapestry.instants import from_micros, micros
-from tapestry.quoting import identifier, relation_name
+from tapestry.quoting import identifier, identifiers, relation_name
 from tapestry.runs.engine.column_types import sql_type
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.rule.config import CDF, DIFF
 from tapestry.runs.kinds.rule.states import States, states_of
 from tapestry.runs.kinds.rule.triggers import RuleText
 from tapestry.runs.kinds.rule.windows import TransactionWindow, WindowReached
 from tapestry.runs.query.views import Views
-from tapestry.runs.sources.difference import feed_reaches
+from tapestry.runs.sources.difference import feed_of, feed_reaches
 from tapestry.runs.sources.pins import Pin, Pinned
 from tapestry.runs.sources.transactions import (
     HOW,
     TYPE,
     ChangedInWindow,
+    CommitWindow,
     gone,
     times_of,
     window_between,
 )
+from tapestry.runs.sources.version_diff import VersionDiffs
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.catalog import Column
 from tapestry.sql.commits.transitions import ADDED, TRANSACTION
 
+logger = logging.getLogger(__name__)
 LAST = "last_commit"
 """In what a rule keeps of its own: the time of the last commit that it has looked at."""
 
@@ -67,7 +77,38 @@ class FeedSource:
         """The commits since a version, as far as they were made by t."""
         table = self.rule.table
         window = window_between(self.session, table.table, after, table.pin.version, last, self.t)
-        states = states_of(self.session, self.rule, window, before)
+        states = states_of(self.session, self.rule, self.bounded(window), before)
+        return FeedWindow(self.session, self.rule, states, last)
+
+    def bounded(self, window: CommitWindow) -> CommitWindow:
+        """As many of the commits as are compared by their versions in a run.
+
+        Raises SourceRewritten for one that has written the table anew, where the rule says so.
+        """
+        config = self.rule.config
+        odd = [place for place, one in enumerate(window.commits) if one.overwrites]
+        if config.changes == CDF and config.on_overwrite == "fail" and odd:
+            raise overwritten(self.rule, window.commits[odd[0]].version)
+        if config.changes == DIFF:
+            odd = list(range(len(window.commits)))
+        elif config.on_overwrite == "fire":
+            odd = []
+        if len(odd) <= config.diff_commits:
+            return window
+        logger.warning(
+            "%s: a run compares %d versions of %s at most, %d commits are left to the next one",
+            self.rule.model.name, config.diff_commits, self.rule.name,
+            len(window.commits) - odd[config.diff_commits],
+        )  # fmt: skip
+        return replace(window, commits=window.commits[: odd[config.diff_commits]])
+
+    def passing(self, row: StateRow) -> FeedWindow:
+        """No commit, as if those since the run of a row had not been."""
+        table = self.rule.table
+        window = CommitWindow(table.table, table.pin.version, ())
+        states = states_of(self.session, self.rule, window, row.after.pins)
+        micros_of = row.after.own.get(LAST)
+        last = None if micros_of is None else from_micros(int(micros_of))
         return FeedWindow(self.session, self.rule, states, last)
 
     def earliest(self) -> int:
@@ -75,6 +116,8 @@ class FeedSource:
         rows = self.session.rows(f"DESCRIBE HISTORY {relation_name(self.rule.name)}")
         table, last = self.rule.table.table, self.rule.table.pin.version
         low, high = int(min(row[0] for row in rows)), last + 1
+        if self.rule.config.changes == DIFF:  # the version before is read too
+            return low if low > 0 else -1
         while low < high:  # from some version on the feed has all
             middle = (low + high) // 2
             if feed_reaches(self.session, table, middle, last):
@@ -147,7 +190,9 @@ class FeedWindow:
         table, window = self.rule.table.table, self.states.window
         if not window.commits:
             return views.keep(no_changes(self.columns))
-        how = ChangedInWindow(window, self.rule.config.key, self.rule.paired, table.columns)
+        key, feed = self.rule.config.key, self.feed()
+        paired = self.rule.paired or self.rule.config.changes == DIFF
+        how = ChangedInWindow(window, key, paired, table.columns, feed)
         try:
             view = views.compute(how.select())
         except Exception as error:
@@ -155,11 +200,41 @@ class FeedWindow:
                 raise
             why = "its change data feed does not reach back that far"
             raise gone(table, window.after, window.until, why) from error
-        if self.rule.paired:
+        if paired:
             ((odd,),) = self.session.rows(how.unpaired(view))
             if odd is not None:
                 raise how.cannot_pair(int(odd))
         return view
+
+    def feed(self) -> str:
+        """A relation in the form of the change feed; "": the feed itself."""
+        config, table, window = self.rule.config, self.rule.table.table, self.states.window
+        diffs = VersionDiffs(self.session, table, table.columns, config.key)
+        if config.changes == DIFF:
+            return f"({diffs.told_apart([one.version for one in window.commits])})"
+        odd = [one.version for one in window.commits if one.overwrites]
+        if not odd or config.on_overwrite == "fire":
+            return ""
+        names = identifiers(column.name for column in table.columns)
+        parts, first = [diffs.told_apart(odd)], window.after + 1
+        for version in (*odd, window.until + 1):
+            if first < version:
+                parts.append(
+                    f"SELECT {names}, _change_type, _commit_version"
+                    f" FROM {feed_of(table, first, version - 1)}"
+                )
+            first = version + 1
+        return f"({' UNION ALL '.join(parts)})"
+
+
+def overwritten(rule: RuleText, version: int) -> SourceRewritten:
+    """The error for a commit that has written the table anew."""
+    return SourceRewritten(
+        f"version {version} has written {rule.name} anew",
+        where=rule.model.file,
+        hint="on_overwrite: diff lets the rule see the rows that differ, fire each row as deleted"
+        " and each as inserted; or --full-refresh of the rule begins after it",
+    )
 
 
 def no_changes(columns: Sequence[Column]) -> str:

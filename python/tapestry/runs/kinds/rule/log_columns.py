@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import identifier, string
-from tapestry.runs.kinds.rule.config import OpOfLog, RuleConfig
+from tapestry.runs.kinds.rule.config import LOG, OpOfLog, RuleConfig
 from tapestry.runs.sources.describe import ARRIVAL_TYPES, DeltaSource, arrival_sql
 from tapestry.runs.sources.transactions import has_order
 from tapestry.sql.catalog import Column
-
-LOG: Final = "log"
-"""The value of `changes` for a table of changes."""
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,13 @@ class LogSource:
         low, seen = int(row.after.own.get(LOW, version)), row.after.own.get(SEEN)
         return self.beyond(SeenRows(low, version, None if seen is None else from_micros(int(seen))))
 
+    def passing(self, row: StateRow) -> LogWindow:
+        """No transaction, as if those since the run of a row had not been."""
+        version = self.rule.table.pin.version
+        seen = row.after.own.get(SEEN)
+        t = self.t if seen is None else max(self.t, from_micros(int(seen)))
+        return self.beyond(SeenRows(version, version, t))
+
     def beyond(self, seen: SeenRows) -> LogWindow:
         """Those that were not seen."""
         table = self.rule.table

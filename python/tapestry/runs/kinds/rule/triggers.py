@@ -11,9 +11,9 @@ from tapestry.errors import ConfigurationError
 from tapestry.quoting import remark
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.rule.config import RuleConfig, config_of
+from tapestry.runs.kinds.rule.config import CDF, RuleConfig, config_of
 from tapestry.runs.kinds.rule.events import TableEvent, read_events
-from tapestry.runs.kinds.rule.log_columns import LOG, LogColumns, log_columns
+from tapestry.runs.kinds.rule.log_columns import LogColumns, log_columns
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.query.relations import STATIC, Relations, Unsaid, read_relations
@@ -108,7 +108,7 @@ def read_rule(session: Session, model: Model, invocation: Invocation) -> RuleTex
             hint="name the table behind it, or materialize the view as maintained",
         )
     log = log_columns(config, table.table, model.file)
-    if log is None and (error := needs_feed(table.table)) is not None:
+    if config.changes == CDF and (error := needs_feed(table.table)) is not None:
         raise error
     changed = table.table.columns if log is None else log.changed
     events = read_events(config.when, changed if log is None else log.values, model.file)
@@ -126,7 +126,7 @@ def read_rule(session: Session, model: Model, invocation: Invocation) -> RuleTex
 def _canonical(model: Model, config: RuleConfig, invocation: Invocation) -> str:
     """A text that changes where the rule means something else."""
     told: list[object] = [config.when, config.conditions, config.evaluate, config.bind_as]
-    if config.changes == LOG:
+    if config.changes != CDF:
         told += [config.changes, config.transaction, config.commit_time, config.order, config.key]
         told += [str(config.op), config.before]
     said = json.dumps(told)

@@ -73,3 +73,6 @@ class ChangesSource(Protocol):
 
     def following(self, row: StateRow) -> TransactionWindow:
         """Those after the run of a row."""
+
+    def passing(self, row: StateRow) -> TransactionWindow:
+        """None, as if those since the run of a row had not been."""
