@@ -40,13 +40,15 @@ ROWS: tuple[Row, ...] = (A, B, C)
 class Do:
     """A statement over a table, ``{s}`` is the schema, and the rows that it changes.
 
-    Without a statement the rows of ``changes``, all of them inserted, are inserted.
+    Without a statement the rows of ``changes``, all of them inserted, are inserted. ``overwrites``:
+    it writes the table anew.
     """
 
     at: int
     sql: str = ""
     changes: tuple[Change, ...] = ()
     table: str = "t"
+    overwrites: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,8 @@ def history(case: Case) -> list[Step]:
         if isinstance(step, Do):
             versions[step.table] += 1
             changes = at_instants(step.changes, BEGIN)
-            found.append(Commit(step.table, versions[step.table], at, changes))
+            version = versions[step.table]
+            found.append(Commit(step.table, version, at, changes, step.overwrites))
         elif isinstance(step, Look):
             found.append(RuleRun(step.rule, at))
         else:

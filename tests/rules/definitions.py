@@ -90,6 +90,8 @@ class Rule:
     begin: str = "1"
     on: str = "t"
     log: LogOf | None = None
+    changes: str = "cdf"
+    on_overwrite: str = "diff"
 
     @property
     def deciding(self) -> tuple[str, ...]:
@@ -134,6 +136,8 @@ class Action:
 class Commit:
     """A commit of a table, with the rows that it has changed: none, and it is no transaction.
 
+    overwrites
+        Has it written the table anew?
     transaction
         Of a log of changes: which of all transactions it is, as they were looked at.
     there
@@ -144,6 +148,7 @@ class Commit:
     version: int
     time: datetime
     changes: tuple[Change, ...] = ()
+    overwrites: bool = False
     transaction: int = 0
     there: tuple[Row, ...] = ()
 

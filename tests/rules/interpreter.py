@@ -7,8 +7,10 @@ are there from the beginning: when the life of one begins is not interpreted.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
+from tests.rules.bags import by_bags
 from tests.rules.definitions import ActionRun, Commit, LogOf, Program, Rule, RuleRun, Step
 from tests.rules.firing import Evaluator, Firing
 from tests.rules.logs import LogReader
@@ -59,7 +61,7 @@ class Interpreter:
             if commit.time > t:
                 break
             self.positions[rule.name] = commit.version
-            self.fire(rule, commit)
+            self.fire(rule, seen_by(rule, commit))
 
     def fire(self, rule: Rule, commit: Commit) -> None:
         """Show a commit to a rule; what fires waits for its actions."""
@@ -78,6 +80,14 @@ class Interpreter:
     def act(self, run: ActionRun) -> list[Batch]:
         """A run of an action."""
         return self.queues[run.action].run(run)
+
+
+def seen_by(rule: Rule, commit: Commit) -> Commit:
+    """A commit as a rule sees it: by its changed rows, or by the versions before and after it."""
+    compared = commit.overwrites and rule.on_overwrite == "diff"
+    if rule.changes == "diff" or compared:
+        return replace(commit, changes=by_bags(commit.changes))
+    return commit
 
 
 def _begin(rule: Rule, commits: list[Commit]) -> int:

@@ -78,8 +78,8 @@ class LogReader:
                 max(one.load for one in rows),
                 key[0],
                 tuple(self.change(one, known) for one in rows),
-                self.count,
-                tuple(one.row for one in self.found),
+                transaction=self.count,
+                there=tuple(one.row for one in self.found),
             )
 
     def group(self, one: Logged) -> tuple[Any, ...]:

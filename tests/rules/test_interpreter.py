@@ -11,11 +11,12 @@ from tests.rules.interpreter import Interpreter
 from tests.rules.log_cases import LOGS, random_log_case
 from tests.rules.named_batches import BATCHES, FAILURES, RELEASES
 from tests.rules.named_cases import FIRINGS, OTHERS
+from tests.rules.overwrites import OVERWRITES
 from tests.rules.queues import Waiting
 from tests.rules.random_cases import random_case
 from tests.seeds import seeds
 
-CASES = (*FIRINGS, *OTHERS, *BATCHES, *RELEASES, *FAILURES, *LOGS)
+CASES = (*FIRINGS, *OTHERS, *BATCHES, *RELEASES, *FAILURES, *LOGS, *OVERWRITES)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -124,6 +124,10 @@ class World(Rules):
         }
         if "id" in case.tables[rule.on].columns:
             config["key"] = "id"
+        if rule.changes != "cdf":
+            config["changes"] = rule.changes
+        if rule.on_overwrite != "diff":
+            config["on_overwrite"] = rule.on_overwrite
         if (log := rule.log) is not None:
             config |= {"changes": "log", "transaction": log.transaction, "commit_time": log.time}
             config |= {"order": log.order, "key": log.key, "op": log.op, "before": log.before}
@@ -186,7 +190,7 @@ class World(Rules):
                 version = self.versions[place]
                 assert times[step.table][version] == at
                 changes = at_instants(step.changes, naive(self.at(0)))
-                found.append(Commit(step.table, version, at, changes))
+                found.append(Commit(step.table, version, at, changes, step.overwrites))
             else:
                 assert not step.changes
         return found
