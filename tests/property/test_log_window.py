@@ -112,19 +112,26 @@ def test_windows_find_the_transactions_of_the_log(
         window = LogWindow(tables, Text(version), columns, seen, loads, later)  # type: ignore[arg-type]
         changes = window.read_changes(tables, run)  # type: ignore[arg-type]
         expected = list(reader.transactions(commits, at))
-        numbers = tables.rows(f"SELECT DISTINCT {TRANSACTION} FROM {window.ordered} ORDER BY 1")
-        assert [int(one) >> 32 for (one,) in numbers] == [run] * len(expected)
-        for (one,), transaction in zip(numbers, expected, strict=True):
-            for name in TRANSITIONS:
-                found = tables.rows(
-                    f"SELECT * FROM ({transition(name, changes, window.columns)})"
-                    f" WHERE {TRANSACTION} = {one}"
-                )
-                short = Counter(row[:7] for row in found)
-                rows = transition_rows(transaction)[name]
-                assert short == Counter(row[:7] for row in rows), (number, run, name)
+        compare(tables, window, changes, expected, run)
         reached = window.reached()
         until = reached.own[log_window.SEEN]
         assert until == int(later.timestamp() * 1_000_000)
         seen = SeenRows(reached.own[log_window.LOW], reached.version, later)
         assert begin <= seen.low <= version
+
+
+def compare(
+    tables: Tables, window: LogWindow, changes: str, expected: list[Commit], run: int
+) -> None:
+    """The transition tables of each transaction; numbers begin with that of the run."""
+    numbers = tables.rows(f"SELECT DISTINCT {TRANSACTION} FROM {window.ordered} ORDER BY 1")
+    assert [int(one) >> 32 for (one,) in numbers] == [run] * len(expected)
+    for (one,), transaction in zip(numbers, expected, strict=True):
+        for name in TRANSITIONS:
+            found = tables.rows(
+                f"SELECT * FROM ({transition(name, changes, window.columns)})"
+                f" WHERE {TRANSACTION} = {one}"
+            )
+            short = Counter(row[:7] for row in found)
+            rows = transition_rows(transaction)[name]
+            assert short == Counter(row[:7] for row in rows), (run, name)
