@@ -1,4 +1,4 @@
-"""What commits have changed, told by the versions of a table before and after each of them.
+"""The changes of commits, told by the versions of a table before and after each of them.
 
     counted    rows as bags: by how many copies a version has more or less of each
     paired     a key on both sides is an updated row; without a key one old row and one new one are

@@ -16,13 +16,17 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from tapestry.errors import ChangesGone, QueryChanged
+from tapestry.errors import ChangesGone
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.rule.evaluate import Evaluated, OverWindow
+from tapestry.runs.kinds.rule.evaluate import OverWindow
 from tapestry.runs.kinds.rule.feed import FeedSource
 from tapestry.runs.kinds.rule.log_window import LogSource
+from tapestry.runs.kinds.rule.other_rule import (
+    refuse_other_columns,
+    refuse_other_query,
+    refuse_other_table,
+)
 from tapestry.runs.kinds.rule.triggers import RuleText
 from tapestry.runs.kinds.rule.windows import ChangesSource, TransactionWindow, WindowReached
 from tapestry.runs.kinds.rule.write_run import WriteRule
@@ -31,22 +35,18 @@ from tapestry.runs.protocol.claimed_rows import first_row, following_row
 from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.query.views import Views
-from tapestry.runs.sources.history import table_id_at
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.bound_rows import (
-    ADDED_BY_US,
     AFTER,
     BOUND,
     START,
     TABLE,
 )
-from tapestry.runs.tables.kept import GENERATION, NUMBER, kept_name
 from tapestry.runs.tables.state_row import Position, StateRow
 from tapestry.words import counted
 
 logger = logging.getLogger(__name__)
-CONTINUE, SKIP = "continue", "skip"
-_NOT_BOUND = frozenset({*ADDED_BY_US, GENERATION, NUMBER})
+SKIP = "skip"
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ class NextRuleRun:
             )
         if self.standing.closing or self.standing.crashed:
             return CloseRun(self.model, row)
-        self.refuse_other_query(row)
+        refuse_other_query(self.rule, row)
         following = following_row(self.model, row, self.standing, self.position())
         try:
-            self.refuse_other_table(row)
+            refuse_other_table(self.session, self.rule, row)
             window = source.following(row)
             same = all(row.after.own.get(name) == one for name, one in self.told.items())
             if same and window.empty:
@@ -99,52 +99,6 @@ class NextRuleRun:
     def name(self) -> str:
         """The name of the table that it looks at."""
         return self.rule.name
-
-    def refuse_other_table(self, row: StateRow) -> None:
-        """Raise ChangesGone where the table is not the one that the last run has looked at.
-
-        One that was replaced has another id in the same log: its commits go on.
-        """
-        pin, table = row.after.pins.get(self.name), self.rule.table
-        if pin is None or pin.table_id != table.pin.table_id:
-            if pin is not None and self.rule.log is None and pin.version < table.pin.version:
-                then = table_id_at(self.session, table.table, pin.version)
-                if then == pin.table_id:
-                    return
-            raise ChangesGone(
-                f"{self.name} is another table than the one that {self.model.name} has looked at",
-                where=self.model.file,
-                hint="--full-refresh of the rule begins with the new one; what its actions have not"
-                " done yet is dropped",
-            )
-
-    def refuse_other_query(self, row: StateRow) -> None:
-        """Raise QueryChanged for another rule, where that does not go on."""
-        goes_on = self.rule.config.on_query_change == CONTINUE
-        if row.after.canonical != self.rule.canonical and not goes_on:
-            raise QueryChanged(
-                f"{self.model.name} is another rule than the one whose firings wait in its table",
-                where=self.model.file,
-                hint="on_query_change: continue goes on with the new one; --full-refresh of the"
-                " rule begins anew, and drops what its actions have not done yet",
-            )
-
-    def refuse_other_columns(self, row: StateRow, found: Evaluated) -> None:
-        """Raise QueryChanged where the rule binds other columns than the last run."""
-        names = [str(name) for name in row.after.own.get(BOUND, ())]
-        for place, name in enumerate(names):
-            table = kept_name(self.model.relation, f"__{name}") if place else self.model.relation
-            there = {one.lower() for one, _ in columns_of_table(self.session, table)}
-            now = {one.lower() for one, _ in found.columns.get(name, ())}
-            if names == list(found.columns) and now == there - _NOT_BOUND:
-                continue
-            raise QueryChanged(
-                f"{self.model.name} binds other tables or columns than those that wait in its table"
-                f" ({name})",
-                where=self.model.file,
-                hint="let its actions do what waits, by the former query; then --full-refresh of"
-                " the rule",
-            )
 
     def position(self, reached: WindowReached | None = None) -> Position:
         """The position of the rule when the run is over."""
@@ -176,7 +130,7 @@ class NextRuleRun:
             found = OverWindow(self.session, self.rule, window, views).evaluate(row.n)
             before = self.standing.row
             if before is not None and before.after.canonical != self.rule.canonical:
-                self.refuse_other_columns(before, found)
+                refuse_other_columns(self.session, self.rule, before, found)
             row = replace(row, after=self.position(window.reached()))
         except BaseException:
             views.release()
