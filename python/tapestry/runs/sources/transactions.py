@@ -193,6 +193,8 @@ class ChangedInWindow:
         window = self.window
         feed = self.feed or feed_of(window.table, window.after + 1, window.until)
         keys = [identifier(name) for name in self.key]
+        own = {column.name.lower() for column in self.columns}
+        told = [names, *(identifier(name) for name in self.key if name.lower() not in own)]
         by_key = ", ".join([VERSION, *keys])
         pre, post = string(IMAGES[OLD]), string(IMAGES[NEW])
         both = "_tap_pre = 1 AND _tap_post = 1" if self.paired else "false"
@@ -214,17 +216,17 @@ FROM (
   FROM (
     SELECT *, count_if({TYPE} = {pre}) OVER (PARTITION BY {by_key}) AS _tap_pre,
       count_if({TYPE} = {post}) OVER (PARTITION BY {by_key}) AS _tap_post
-    FROM (SELECT {names}, _change_type AS {TYPE}, _commit_version AS {VERSION} FROM {feed})
+    FROM (SELECT {", ".join(told)}, _change_type AS {TYPE}, _commit_version AS {VERSION} FROM {feed})
   )
 )"""
 
     def unpaired(self, changes: str) -> str:
-        """A SELECT of the first commit with images that cannot be paired; ``changes``: a relation
-        of what ``select`` gives."""
+        """A SELECT of the commits with images that cannot be paired; ``changes``: a relation of
+        what ``select`` gives."""
         images = f"count_if({TYPE} = {string(IMAGES[OLD])})"
         return (
-            f"SELECT min({VERSION}) FROM (SELECT {VERSION} FROM {changes} WHERE {HOW} = {LEFT_OVER}"
-            f" GROUP BY {VERSION} HAVING count(*) <> 2 OR {images} <> 1)"
+            f"SELECT {VERSION} FROM {changes} WHERE {HOW} = {LEFT_OVER}"
+            f" GROUP BY {VERSION} HAVING count(*) <> 2 OR {images} <> 1 ORDER BY {VERSION}"
         )
 
     def cannot_pair(self, version: int) -> CannotPair:
@@ -235,7 +237,9 @@ FROM (
             f"version {version} of {name} has updated several rows, and {told}: which new row was"
             " which old one is not known",
             where=name,
-            hint="give the rule a key that is unique and does not change, like key='id'",
+            hint="give the rule a key that is unique and does not change, like key='id'; or ALTER"
+            f" TABLE {relation_name(name)} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true'),"
+            " which tells it of the commits after it",
         )
 
 

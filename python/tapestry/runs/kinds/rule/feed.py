@@ -24,6 +24,7 @@ from tapestry.runs.kinds.rule.windows import TransactionWindow, WindowReached
 from tapestry.runs.query.views import Views
 from tapestry.runs.sources.difference import feed_of, feed_reaches
 from tapestry.runs.sources.pins import Pin, Pinned
+from tapestry.runs.sources.row_ids import PAIR, RowIds
 from tapestry.runs.sources.transactions import (
     HOW,
     TYPE,
@@ -193,18 +194,43 @@ class FeedWindow:
         key, feed = self.rule.config.key, self.feed()
         paired = self.rule.paired or self.rule.config.changes == DIFF
         how = ChangedInWindow(window, key, paired, table.columns, feed)
+        view = self.computed(views, how)
+        odd = [int(one) for (one,) in self.session.rows(how.unpaired(view))] if paired else []
+        if odd and not key and table.row_tracking and len(odd) <= self.rule.config.diff_commits:
+            by_ids = self.by_ids(how, odd)
+            if by_ids is not None:
+                view = self.computed(views, by_ids)
+                odd = [int(one) for (one,) in self.session.rows(by_ids.unpaired(view))]
+        if odd:
+            raise how.cannot_pair(odd[0])
+        return view
+
+    def computed(self, views: Views, how: ChangedInWindow) -> str:
+        """A view of the changed rows; raises ChangesGone where the feed does not reach back."""
+        window = self.states.window
         try:
-            view = views.compute(how.select())
+            return views.compute(how.select())
         except Exception as error:
             if not feed_gone(error):
                 raise
             why = "its change data feed does not reach back that far"
-            raise gone(table, window.after, window.until, why) from error
-        if paired:
-            ((odd,),) = self.session.rows(how.unpaired(view))
-            if odd is not None:
-                raise how.cannot_pair(int(odd))
-        return view
+            raise gone(window.table, window.after, window.until, why) from error
+
+    def by_ids(self, how: ChangedInWindow, odd: Sequence[int]) -> ChangedInWindow | None:
+        """The same with the images of some commits paired by the ids of rows; None: ids do not
+        tell it."""
+        window, table = self.states.window, self.rule.table.table
+        names = identifiers(column.name for column in table.columns)
+        told = RowIds(self.session, table, table.columns).with_ids(odd)
+        if told is None:
+            return None
+        feed = how.feed or feed_of(table, window.after + 1, window.until)
+        listed = ", ".join(str(version) for version in odd)
+        others = (
+            f"SELECT {names}, CAST(NULL AS BIGINT) AS {PAIR}, _change_type, _commit_version"
+            f" FROM {feed} WHERE _commit_version NOT IN ({listed})"
+        )
+        return replace(how, key=(PAIR,), feed=f"({others} UNION ALL {told})")
 
     def feed(self) -> str:
         """A relation in the form of the change feed; "": the feed itself."""
