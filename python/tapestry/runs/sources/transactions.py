@@ -216,7 +216,8 @@ FROM (
   FROM (
     SELECT *, count_if({TYPE} = {pre}) OVER (PARTITION BY {by_key}) AS _tap_pre,
       count_if({TYPE} = {post}) OVER (PARTITION BY {by_key}) AS _tap_post
-    FROM (SELECT {", ".join(told)}, _change_type AS {TYPE}, _commit_version AS {VERSION} FROM {feed})
+    FROM (SELECT {", ".join(told)}, _change_type AS {TYPE}, _commit_version AS {VERSION}
+      FROM {feed})
   )
 )"""
 

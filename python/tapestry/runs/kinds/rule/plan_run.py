@@ -69,9 +69,9 @@ class NextRuleRun:
         if self.standing.closing or self.standing.crashed:
             return CloseRun(self.model, row)
         refuse_other_query(self.rule, row)
+        refuse_other_table(self.session, self.rule, row)
         following = following_row(self.model, row, self.standing, self.position())
         try:
-            refuse_other_table(self.session, self.rule, row)
             window = source.following(row)
             same = all(row.after.own.get(name) == one for name, one in self.told.items())
             if same and window.empty:
