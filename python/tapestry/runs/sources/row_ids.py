@@ -1,4 +1,4 @@
-"""Which new row was which old one, told by the ids that Delta keeps of rows (row tracking).
+"""Old and new rows told to be of one row by the ids that Delta keeps of rows (row tracking).
 
 The change feed does not have them. The versions before and after a commit do: an id in both is one
 row, and Delta says of each row which commit has written it last.
