@@ -159,6 +159,10 @@ class ActionTimedOut(ActionFailed):
     """A batch of an action was not done within its ``timeout``."""
 
 
+class RuleLoop(TapestryError):
+    """A commit of an action has triggered a rule whose action has triggered another, too often."""
+
+
 _COMMENT = re.compile(
     r"""(?P<kept>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)|/\*(?=\s).*?\*/|(?:^|(?<=\s))--\s[^\n]*\n""",
     re.DOTALL,

@@ -130,6 +130,7 @@ class Action:
     attempts: int = 5
     backoff: timedelta = timedelta(seconds=2)
     on_dead: str = "continue"
+    batching: str = "at_start"
 
 
 @dataclass(frozen=True)

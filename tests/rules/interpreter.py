@@ -79,7 +79,14 @@ class Interpreter:
 
     def act(self, run: ActionRun) -> list[Batch]:
         """A run of an action."""
-        return self.queues[run.action].run(run)
+        queue = self.queues[run.action]
+        times = [
+            commit.time
+            for rule in map(self.program.rule, queue.action.rules)
+            for commit in self.evaluator.seen[rule.on]
+            if commit.version > self.positions.get(rule.name, -1)
+        ]
+        return queue.run(run, min(times, default=None))
 
 
 def seen_by(rule: Rule, commit: Commit) -> Commit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.rules.case import A, Act, B, C, Case, Do, Look, seen
+from tests.rules.case import COLUMNS, ROWS, A, Act, B, C, Case, Do, Look, seen
 from tests.rules.definitions import Action, Row, Rule, Table, deleted, inserted
 
 INSERTED = "select id, k from inserted"
@@ -103,7 +103,6 @@ BATCHES = (
             (seen((10,), matches=[(4, 10)]),),
             (),
         ),
-        gap="keys are ordered as JSON text: 10 before 9, NULL last",
     ),
 )  # fmt: skip
 
@@ -112,6 +111,7 @@ A10, B60 = (
     Rule("r2", INSERTED, ("inserted",), after=wait(60)),
 )
 BOTH = (Action("act", ("r", "r2"), unique=True),)
+GONE_0 = Rule("r2", "select id, k from deleted", ("deleted",))
 GONE_2 = Rule("r2", "select id, k from deleted", ("deleted",), after=wait(1))
 RELEASES = (
     Case(
@@ -235,5 +235,141 @@ FAILURES = (
         "retry-on-t", (R,), (Action("act", unique=True, attempts=2, backoff=wait(600)),),
         (put(1, D), Look(2), Act(2, failing=frozenset({()})), Act(601), Act(602)),
         ((), (), (seen((), matches=[(4, 1)]),)),
+    ),
+)  # fmt: skip
+
+
+def clock(**config: object) -> tuple[Action, ...]:
+    """An action with batches that close by the clock."""
+    return (Action("act", batching="by_clock", **config),)  # type: ignore[arg-type]
+
+
+FIRST, SECOND, THIRD = (4, 1, 1, ""), (5, 1, 1, ""), (6, 1, 1, "")
+BURST = (put(1, FIRST), put(10, SECOND), put(11, THIRD), put(12, G))
+BY_CLOCK = (
+    *(
+        Case(
+            f"by-clock-{name}", (A10,), clock(unique=True), steps,
+            tuple(
+                tuple(seen((), len(rows), matches=rows) for rows in run) for run in executed
+            ),
+        )
+        for name, steps, executed in (
+            ("at-once", (*BURST, Look(30), Act(30)),
+             ([[(4, 1), (5, 1)], [(6, 1), (7, 2)]],)),
+            ("in-time", (BURST[0], Look(2), Act(2), BURST[1], Look(10), Act(10), BURST[2], Look(11),
+                         Act(11), BURST[3], Look(20), Act(20), Look(21), Act(21)),
+             ([], [], [[(4, 1), (5, 1)]], [], [[(6, 1), (7, 2)]])),
+            ("looked-at-late", (BURST[0], Look(2), *BURST[1:], Act(30), Look(30), Act(30)),
+             ([], [[(4, 1), (5, 1)], [(6, 1), (7, 2)]])),
+            ("looked-at-in-part", (*BURST, Look(11), Act(30), Look(12), Act(30)),
+             ([[(4, 1), (5, 1)]], [[(6, 1), (7, 2)]])),
+        )
+    ),
+    Case(
+        "by-clock-not-released", (A10,), clock(unique=True),
+        (*BURST, Look(20), Act(20), Act(21)),
+        ((seen((), 2, matches=[(4, 1), (5, 1)]),), (seen((), 2, matches=[(6, 1), (7, 2)]),)),
+    ),
+    Case(
+        "by-clock-on-comp", (A10,), clock(unique_on=("k",)),
+        (
+            put(1, FIRST), put(5, G, E), put(11, SECOND), put(14, (8, 2, 1, "")),
+            put(15, (9, 2, 1, ""), F), Look(40), Act(40),
+        ),
+        ((
+            seen((1,), matches=[(4, 1)]),
+            seen((None,), matches=[(5, None)]),
+            seen((2,), 2, matches=[(7, 2), (8, 2)]),
+            seen((1,), matches=[(5, 1)]),
+            seen((None,), matches=[(6, None)]),
+            seen((2,), matches=[(9, 2)]),
+        ),),
+    ),
+    Case(
+        "by-clock-most", (A10,), clock(unique_on=("k",), max_batches=2),
+        (put(1, FIRST), put(2, G), put(11, SECOND), Look(40), Act(40), Act(40)),
+        (
+            (seen((1,), matches=[(4, 1)]), seen((2,), matches=[(7, 2)])),
+            (seen((1,), matches=[(5, 1)]),),
+        ),
+    ),
+    Case(
+        "ts-ties", (R, GONE_0), clock(rules=("r", "r2"), unique=True),
+        (put(3, FIRST), put(3, SECOND),
+         Do(3, MERGED.replace("(1, 0), (4, 1)", "(1, 0)"), (*deleted(A), *inserted(G))),
+         Look(9), Look(9, "r2"), Act(9)),
+        ((
+            seen((), matches=[(4, 1)]),
+            seen((), matches=[(5, 1)]),
+            seen((), 2, matches=[(7, 2), (1, 1)]),
+        ),),
+    ),
+    Case(
+        "ts-ties-of-two-tables", (R, Rule("r2", INSERTED, ("inserted",), after=wait(5), on="u")),
+        clock(rules=("r", "r2"), unique=True),
+        (
+            put(3, FIRST), Do(3, "", inserted(SECOND), "u"), Do(4, "", inserted(THIRD), "u"),
+            put(9, D2), Do(9, "", inserted(D3), "u"), Look(20), Look(20, "r2"), Act(20),
+        ),
+        ((
+            seen((), matches=[(4, 1)]),
+            seen((), 2, matches=[(5, 1), (6, 1)]),
+            seen((), matches=[(8, 1)]),
+            seen((), matches=[(9, 1)]),
+        ),),
+        {"t": Table(COLUMNS, ROWS), "u": Table(COLUMNS)},
+    ),
+    Case(
+        "ts-ties-at-the-release", (A10,), clock(unique=True),
+        (put(1, FIRST), put(1, SECOND), put(11, THIRD), put(11, G), Look(40), Act(40)),
+        ((
+            seen((), 2, matches=[(4, 1), (5, 1)]),
+            seen((), 2, matches=[(6, 1), (7, 2)]),
+        ),),
+    ),
+    Case(
+        "by-clock-of-two-rules", (A10, GONE_2), clock(rules=("r", "r2"), unique=True),
+        (
+            put(1, FIRST), Do(4, REMOVE_1, deleted(A)), Do(11, REMOVE_2, deleted(B)),
+            put(12, SECOND), put(13, THIRD), Look(40), Look(40, "r2"), Act(40),
+        ),
+        ((
+            seen((), 2, matches=[(4, 1), (1, 1)]),
+            seen((), matches=[(2, 1)]),
+            seen((), 2, matches=[(5, 1), (6, 1)]),
+        ),),
+    ),
+    *(
+        Case(
+            f"by-clock-{name}", (A10,),
+            clock(unique_on=("k",), attempts=2, backoff=timedelta(0), on_dead=on_dead),
+            (
+                put(1, FIRST, G), put(11, SECOND), put(21, THIRD), Look(40),
+                Act(40, failing=FAILS), put(50, D3), Look(61), *acts,
+            ),
+            ((seen((2,), matches=[(7, 2)]),), *after),
+        )
+        for name, on_dead, acts, after in (
+            ("those-behind-wait-as-cut", "block", (Act(61), Act(62)), (
+                (
+                    seen((1,), matches=[(4, 1)]), seen((1,), matches=[(5, 1)]),
+                    seen((1,), matches=[(6, 1)]),
+                ),
+                (seen((1,), matches=[(9, 1)]),),
+            )),
+            ("dead-blocks-those-behind", "block", (Act(61, failing=FAILS), Act(62)), ((), ())),
+            ("dead-lets-those-behind-go", "continue",
+             (Act(61, failing=FAILS), Act(62), Act(63)),
+             (
+                (), (seen((1,), matches=[(5, 1)]), seen((1,), matches=[(6, 1)])),
+                (seen((1,), matches=[(9, 1)]),),
+            )),
+        )
+    ),
+    Case(
+        "by-clock-each-firing", (A10,), clock(),
+        (*BURST, Look(40), Act(40)),
+        (tuple(seen(matches=[row]) for row in ((4, 1), (5, 1), (6, 1), (7, 2))),),
     ),
 )  # fmt: skip

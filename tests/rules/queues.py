@@ -3,6 +3,9 @@
 without unique    each firing waits by itself
 unique            all firings wait together, under the key ()
 unique_on         the rows of a firing wait under their values, NULL like any other
+
+at_start          all that waits under a key goes into its batch when a run begins
+by_clock          a batch closes when it is released: what is committed then or later opens the next
 """
 
 from __future__ import annotations
@@ -31,13 +34,18 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Batch:
-    """What goes to an action at once; ``attempts``: so often it has been executed."""
+    """What goes to an action at once; ``attempts``: so often it has been executed.
+
+    ``again_at``: it has failed, and is executed again then; ``behind``: it was not executed, for an
+    earlier batch of its key has failed.
+    """
 
     key: Key | None
     release: datetime
     parts: tuple[Waiting, ...]
     attempts: int = 0
     again_at: datetime | None = None
+    behind: bool = False
 
     @property
     def firings(self) -> frozenset[tuple[str, int, int]]:
@@ -71,8 +79,29 @@ def released(parts: tuple[Waiting, ...]) -> datetime:
     return min(oldest.time + one.firing.rule.after for one in parts if one.firing.commit == oldest)
 
 
+def closed_by_clock(parts: tuple[Waiting, ...]) -> list[tuple[Waiting, ...]]:
+    """The batches of a key, each closed at its release, as if it were executed then."""
+    found = []
+    left = sorted(parts, key=lambda one: one.firing.place)
+    while left:
+        opened = left[0].firing.commit
+        release = released(tuple(one for one in left if one.firing.commit == opened))
+        taken = [
+            one for one in left if one.firing.commit == opened or one.firing.commit.time < release
+        ]
+        found.append(tuple(taken))
+        left = [one for one in left if one not in taken]
+    return found
+
+
 class Queue:
-    """What waits for one action; ``held``: batches that have failed; ``blocked``: dead keys."""
+    """What waits for one action.
+
+    held
+        Batches that are not over, in the order of opening.
+    blocked
+        Dead keys.
+    """
 
     def __init__(self, action: Action) -> None:
         self.action = action
@@ -109,39 +138,72 @@ class Queue:
             found.setdefault(tuple(row[place] for place in places), []).append(row)
         return found
 
-    def due(self, t: datetime) -> list[Batch]:
-        """The batches that may start at t, in their order; a key with an open batch has none."""
+    def due(self, t: datetime, unseen: datetime | None) -> list[Batch]:
+        """The batches that may start at t, in their order; a key with an open batch has none.
+
+        A batch that closes by the clock may start once all commits before its release were looked
+        at; ``unseen`` is the time of the first one that was not.
+        """
         closed = self.blocked | {one.key for one in self.held if one.key is not None}
         groups: dict[Any, list[Waiting]] = {}
         for place, one in enumerate(self.waiting):
             if one.key is None or one.key not in closed:
                 groups.setdefault(place if one.key is None else one.key, []).append(one)
         batches = []
+        by_clock = self.action.batching == "by_clock"
         for group in groups.values():
-            parts = tuple(group)
-            batches.append(Batch(parts[0].key, released(parts), parts))
-        return sorted((one for one in batches if one.release <= t), key=lambda one: one.order)
+            for parts in closed_by_clock(tuple(group)) if by_clock else [tuple(group)]:
+                release = released(parts)
+                if release <= t and not (by_clock and unseen is not None and unseen < release):
+                    batches.append(Batch(parts[0].key, release, parts))
+        return sorted(batches, key=lambda one: one.order)
 
-    def run(self, run: ActionRun) -> list[Batch]:
+    def again(self, t: datetime) -> list[Batch]:
+        """The open batches that are executed at t: none before an earlier one of its key."""
+        found: list[Batch] = []
+        stopped = set(self.blocked)
+        for one in self.held:
+            ready = one.behind or (one.again_at is not None and one.again_at <= t)
+            if ready and (one.key is None or one.key not in stopped):
+                found.append(one)
+            elif one.key is not None:
+                stopped.add(one.key)
+        return found
+
+    def run(self, run: ActionRun, unseen: datetime | None = None) -> list[Batch]:
         """A run of the action: the batches that it has executed with success."""
-        again = [one for one in self.held if one.again_at is not None and one.again_at <= run.t]
-        new = self.due(run.t)[: max(self.action.max_batches - len(again), 0)]
+        again = self.again(run.t)
+        new = self.due(run.t, unseen)[: max(self.action.max_batches - len(again), 0)]
         for one in new:
             for part in one.parts:
                 self.waiting.remove(part)
-        done = []
+        self.held += new
+        done: list[Batch] = []
+        failed: set[Key | None] = set()
         for batch in [*again, *new]:
-            self.held = [one for one in self.held if one.parts != batch.parts]
-            if batch.key in run.failing:
-                self.fail(replace(batch, attempts=batch.attempts + 1), run.t)
+            if batch.key is not None and batch.key in failed:
+                self.becomes(batch, replace(batch, behind=True, again_at=None))
+            elif batch.key in run.failing:
+                failed.add(batch.key)
+                self.fail(batch, run.t)
             else:
+                self.becomes(batch, None)
                 done.append(batch)
         return done
 
     def fail(self, batch: Batch, t: datetime) -> None:
         """A batch has failed: it is tried again as it is, or it is dead."""
-        if batch.attempts < self.action.attempts:
-            wait = min(self.action.backoff * 2 ** (batch.attempts - 1), LONGEST_BACKOFF)
-            self.held.append(replace(batch, again_at=t + wait))
-        elif self.action.on_dead == "block" and batch.key is not None:
+        attempts = batch.attempts + 1
+        if attempts < self.action.attempts:
+            wait = min(self.action.backoff * 2 ** (attempts - 1), LONGEST_BACKOFF)
+            after = replace(batch, attempts=attempts, again_at=t + wait, behind=False)
+            self.becomes(batch, after)
+            return
+        self.becomes(batch, None)
+        if self.action.on_dead == "block" and batch.key is not None:
             self.blocked.add(batch.key)
+
+    def becomes(self, batch: Batch, after: Batch | None) -> None:
+        """Another state of an open batch; None: it is over."""
+        place = next(i for i, one in enumerate(self.held) if one.parts == batch.parts)
+        self.held[place : place + 1] = [] if after is None else [after]

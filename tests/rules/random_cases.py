@@ -100,10 +100,11 @@ def _action(rng: random.Random, name: str, rules: tuple[str, ...], whole: bool) 
     """An action; where a bound table is not split there is no `unique_on`."""
     chosen = rules if rng.random() < 0.6 else (rng.choice(rules),)
     how = rng.choice(("each", "unique") if whole else ("each", "unique", "on", "on"))
+    batching = rng.choice(("at_start", "by_clock"))
     if how == "unique":
-        return Action(name, chosen, unique=True)
+        return Action(name, chosen, unique=True, batching=batching)
     if how == "on":
-        return Action(name, chosen, unique_on=("k",))
+        return Action(name, chosen, unique_on=("k",), batching=batching)
     return Action(name, chosen, max_batches=rng.choice((200, 2)) if len(chosen) == 1 else 200)
 
 

@@ -9,14 +9,14 @@ import pytest
 from tests.rules.case import Act, Case, Look, history, shown, wanted
 from tests.rules.interpreter import Interpreter
 from tests.rules.log_cases import LOGS, random_log_case
-from tests.rules.named_batches import BATCHES, FAILURES, RELEASES
+from tests.rules.named_batches import BATCHES, BY_CLOCK, FAILURES, RELEASES
 from tests.rules.named_cases import FIRINGS, OTHERS
 from tests.rules.overwrites import OVERWRITES
 from tests.rules.queues import Waiting
 from tests.rules.random_cases import random_case
 from tests.seeds import seeds
 
-CASES = (*FIRINGS, *OTHERS, *BATCHES, *RELEASES, *FAILURES, *LOGS, *OVERWRITES)
+CASES = (*FIRINGS, *OTHERS, *BATCHES, *RELEASES, *FAILURES, *BY_CLOCK, *LOGS, *OVERWRITES)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -18,6 +18,7 @@ from dbt.adapters.tapestry.session import BESIDE
 from dbt.adapters.tapestry.settings import FILE_MANAGER
 from tapestry.runs.context.shared_views import SCHEMA
 from tapestry.runs.engine.session import Capabilities, Session
+from tapestry.runs.engine.stop_after import stop_after
 from tapestry.runs.sources.too_old import READS_OLD
 
 SETTINGS = {
@@ -63,6 +64,7 @@ class SparkSql:
             meanwhile=BESIDE.submit,
             planned_once=self.planned_once,
             apart=self.apart,
+            stop_after=lambda seconds: stop_after(seconds, self.spark.interruptAll),
             keeps_memory=lambda: True,
         )
 

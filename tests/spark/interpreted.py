@@ -33,6 +33,7 @@ from tapestry.runs.model.model import Model
 
 LOG = "create table {s}.log (run int, batch string, bound string, row string, version bigint)"
 Texts = tuple[str | None, ...]
+TIES = timedelta(milliseconds=100)
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ class World(Rules):
             action.name, text, *action.rules, unique=action.unique, attempts=action.attempts,
             unique_on=list(action.unique_on), max_batches=action.max_batches,
             backoff=f"{action.backoff.total_seconds():g} seconds", on_dead=action.on_dead,
+            batching=action.batching,
         )  # fmt: skip
         try:
             self.run_at(model, step.at)
@@ -188,9 +190,10 @@ class World(Rules):
                 found.append(ActionRun(step.action, at, step.failing))
             elif place in self.versions:
                 version = self.versions[place]
-                assert times[step.table][version] == at
+                made = times[step.table][version]
+                assert at <= made <= at + TIES  # Delta moves a tie on
                 changes = at_instants(step.changes, naive(self.at(0)))
-                found.append(Commit(step.table, version, at, changes, step.overwrites))
+                found.append(Commit(step.table, version, made, changes, step.overwrites))
             else:
                 assert not step.changes
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from tapestry.errors import (
     ReservedName,
     UniqueColumnMissing,
 )
+from tapestry.instants import now_utc
+from tapestry.runs.kinds.action import perform
 from tapestry.runs.protocol.crash import ACTION_POINTS, POINTS
 
 pytestmark = pytest.mark.more
@@ -68,9 +71,9 @@ def test_a_rule_killed_at_every_point(
 def test_an_action_killed_at_every_point(
     world: Rules, monkeypatch: pytest.MonkeyPatch, point: str, unique: bool
 ) -> None:
-    """The lease is short: the next run executes the same batch again, and what has landed stays."""
+    """Once the lease is over a run executes the same batch again, and what has landed stays."""
     rule = inserted(world)
-    action = world.action("a", ADD, "r", unique=unique, timeout="0 seconds")
+    action = world.action("a", ADD, "r", unique=unique)
     world.now(rule)
     world.now(action)
     world.do("insert into {s}.t values (1, 1)", "insert into {s}.t values (2, 2), (2, 2)")
@@ -81,6 +84,7 @@ def test_an_action_killed_at_every_point(
     kill_at(monkeypatch, None)
     world.do("insert into {s}.t values (3, 3)")
     world.now(rule)
+    monkeypatch.setattr(perform, "now_utc", lambda: now_utc() + timedelta(hours=1))
     world.now(action)
     world.now(action)
     assert logged(world) == [(1, 1), (2, 2), (2, 2), (3, 3)]

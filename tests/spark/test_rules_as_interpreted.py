@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.rules.case import Case
 from tests.rules.log_cases import LOGS, random_log_case
-from tests.rules.named_batches import BATCHES, FAILURES, RELEASES
+from tests.rules.named_batches import BATCHES, BY_CLOCK, FAILURES, RELEASES
 from tests.rules.named_cases import FIRINGS, OTHERS
 from tests.rules.overwrites import OVERWRITES
 from tests.rules.random_cases import random_case
@@ -16,7 +16,6 @@ from tests.seeds import seeds
 from tests.spark.interpreted import World, agree, agree_in_numbers, all_in_one_place
 
 pytestmark = pytest.mark.more
-WHOLE = "unique-on-second-table-whole"
 
 
 def _marked(case: Case) -> Any:
@@ -30,23 +29,22 @@ def _marked(case: Case) -> Any:
     "case",
     [
         _marked(one)
-        for one in (*FIRINGS, *OTHERS, *BATCHES, *RELEASES, *FAILURES, *LOGS, *OVERWRITES)
+        for one in (
+            *FIRINGS,
+            *OTHERS,
+            *BATCHES,
+            *RELEASES,
+            *FAILURES,
+            *BY_CLOCK,
+            *LOGS,
+            *OVERWRITES,
+        )
     ],
 )
 def test_named_cases(session: Any, schema: str, case: Case) -> None:
     world = World(session, schema)
     world.perform(case)
     agree(world, case)
-    if case.name != WHOLE:
-        agree_in_numbers(world, case)
-
-
-@pytest.mark.xfail(reason="rows that go whole to each batch are not counted", strict=True)
-def test_all_rows_of_a_batch_are_counted(session: Any, schema: str) -> None:
-    """Those that each batch of a firing gets, too."""
-    case = next(one for one in BATCHES if one.name == WHOLE)
-    world = World(session, schema)
-    world.perform(case)
     agree_in_numbers(world, case)
 
 

@@ -125,8 +125,8 @@ def _claimed_again(batches: BatchesOfAction, life: ActionLife, dead: ActionBatch
     event = BatchEvent(CLAIMED, 1, claim_id, now, now)
     earlier = batches.read_rows("m", f"life = {string(life.id)} AND claim_id = {string(claim_id)}")
     if earlier:  # claimed by a command that was killed before it was done
-        return replace(dead, m=int(earlier[0][0]), i=1, event=event)
-    new = replace(dead, m=batches.last_round(life) + 1, i=1, event=event)
+        return replace(dead, m=int(earlier[0][0]), i=1, wave=0, event=event)
+    new = replace(dead, m=batches.last_round(life) + 1, i=1, wave=0, event=event)
     if not batches.claim_round(life, [new]):
         raise ConfigurationError(
             "a run of the action has begun at the same time", hint="try once more"

@@ -32,6 +32,7 @@ from dbt.adapters.tapestry.nodes import (
 from dbt.adapters.tapestry.response import RunResponse, response_of
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.switched_off import skipped
+from dbt.adapters.tapestry.trigger_cycles import refuse_cycles
 from dbt.adapters.tapestry.unit_tests import as_compiled, refuse_as_a_run, tested_model
 from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
 from tapestry.errors import QueryChanged, TapestryError, TargetChanged
@@ -114,6 +115,7 @@ class RunDoors(metaclass=AdapterMeta):
             model = model_of(node, graph, sql, clauses, invocation.time_zone)
             refuse_other_settings(session, invocation, model.file)
             note_sinks(self.config, model)
+            refuse_cycles(node, graph)
             plan = prepare(session, model, invocation, said["full_refresh"])
             if isinstance(plan, Planned) and plan.action == Creation.action:
                 refuse_unmapped(session, node, plan.rows.columns)

@@ -19,6 +19,7 @@ from dbt.adapters.tapestry.overrides import INTERPRETED, once
 from dbt.adapters.tapestry.servers import read_by_conf, read_by_sql
 from tapestry.errors import ConfigurationError
 from tapestry.runs.engine.session import Capabilities, ReadVolume
+from tapestry.runs.engine.stop_after import Stopped, stop_after
 from tapestry.runs.engine.values import as_list, as_map
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ class DbtSession:
         the rest asks Spark's own process for what only that can tell, or sets what a server shares.
         """
         told = Capabilities(
-            keeps_memory=self._keeps_memory, input_files=self._input_files, apart=self._apart
+            keeps_memory=self._keeps_memory,
+            input_files=self._input_files,
+            apart=self._apart,
+            stop_after=self._stop_after,
         )
         if not self._drives:
             return told
@@ -166,6 +170,10 @@ class DbtSession:
         finally:
             self._use(shared)
             connections.close(own)
+
+    def _stop_after(self, seconds: float) -> AbstractContextManager[Stopped]:
+        """Let what this connection executes inside be stopped when it has taken so long."""
+        return stop_after(seconds, self._handle.cancel)
 
     def _use(self, connection: Connection) -> None:
         """Let this thread's statements go over a connection."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from tapestry.runs.engine.glance import Glance, LoggedCommit
+from tapestry.runs.engine.stop_after import Stopped
 
 
 class Begin(Protocol):
@@ -52,6 +53,9 @@ class Capabilities:
     apart
         Another session of the same engine with settings of its own, to be closed when what is
         inside is over.  Without it, what needs a setting for a statement is refused.
+    stop_after
+        What is executed inside is stopped when it has taken so many seconds.  Without it, a batch
+        of an action takes as long as it does.
     input_files
         How many files a query would read, told from its plan.  Without it, `tapestry explain`
         says how many bytes are read and not in how many files.
@@ -67,6 +71,9 @@ class Capabilities:
     keeps_memory: Callable[[], bool] = lambda: False
     input_files: Callable[[str], int | None] = lambda sql: None
     apart: Callable[[Mapping[str, str]], AbstractContextManager[Session]] | None = None
+    stop_after: Callable[[float], AbstractContextManager[Stopped]] = lambda seconds: nullcontext(
+        Stopped()
+    )
 
 
 ONLY_SQL = Capabilities()

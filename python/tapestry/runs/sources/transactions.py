@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import Any, Final
 
 from tapestry.errors import CannotPair, ChangesGone
-from tapestry.instants import micros
+from tapestry.instants import from_micros, micros
 from tapestry.quoting import identifier, identifiers, relation_name, string
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_map
@@ -105,7 +105,7 @@ def window_between(
         if len(rows) < most or int(rows[-1][0]) <= after + 1:
             break
     times = {
-        int(row[0]): (row[1].astimezone(timezone.utc), _depth(row[13]), _overwrites(row))
+        int(row[0]): (_made_at(row), int(_ours(row[13]).get("depth", 0)), _overwrites(row))
         for row in rows
         if after < row[0] <= until
     }
@@ -124,7 +124,7 @@ def window_between(
 def times_of(session: Session, table: DeltaSource, until: int) -> dict[int, datetime]:
     """When the versions of a table up to one were made, as far as its log still tells."""
     rows = session.rows(f"DESCRIBE HISTORY {relation_name(table.name)}")
-    times = sorted((int(row[0]), row[1].astimezone(timezone.utc)) for row in rows)
+    times = sorted((int(row[0]), _made_at(row)) for row in rows)
     found: dict[int, datetime] = {}
     last = times[0][1]
     for version, time in times:
@@ -141,9 +141,15 @@ def _overwrites(row: tuple[Any, ...]) -> bool:
     return operation == "WRITE" and as_map(row[5]).get("mode") == "Overwrite"
 
 
-def _depth(said: Any) -> int:
-    ours = as_map(said).get("tapestry") if said and '"tapestry"' in str(said) else None
-    return int((ours or {}).get("depth", 0))
+def _made_at(row: tuple[Any, ...]) -> datetime:
+    """When a commit was made; one of an action counts at the t of its run, so that what it triggers
+    goes on in a replay, too."""
+    t = _ours(row[13]).get("t")
+    return from_micros(t) if isinstance(t, int) else row[1].astimezone(timezone.utc)
+
+
+def _ours(said: Any) -> dict[str, Any]:
+    return dict(as_map(said).get("tapestry") or {}) if said and '"tapestry"' in str(said) else {}
 
 
 def gone(

@@ -15,9 +15,10 @@ from typing import Any, Final
 
 from tapestry.instants import from_micros
 from tapestry.quoting import relation_name, string, timestamp
-from tapestry.runs.engine.errors_of_delta import files_gone, lost_race, not_found
+from tapestry.runs.engine.errors_of_delta import files_gone, not_found
 from tapestry.runs.engine.own_tables import OwnTable, in_schema_of, refuse_other
 from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.claims import write_once
 from tapestry.runs.tables.target import transaction
 
 NAME: Final = "tapestry_batches"
@@ -33,6 +34,7 @@ COLUMNS: Final = {
     "first_commit_time": "timestamp",
     "release": "timestamp",
     "depth": "bigint",
+    "wave": "bigint",
     "event": "string",
     "attempt": "bigint",
     "claim_id": "string",
@@ -42,6 +44,11 @@ COLUMNS: Final = {
     "error": "string",
 }
 BORN, CLAIMED, DONE, FAILED, DEAD = "born", "claimed", "done", "failed", "dead"
+WAITS = "waits"
+"""A batch that was claimed and not executed: an earlier one of its key has failed, or the time of
+the round was over."""
+OPEN = (CLAIMED, WAITS, FAILED, DEAD)
+"""A batch with one of these as its last event is not over."""
 REPLAYED, DROPPED, ABSORBED = "replayed", "dropped", "absorbed"
 """Ends of a dead batch: another one has its rows, none ever will, or the tables that the action
 writes hold them already."""
@@ -62,7 +69,12 @@ class Cut:
 
 @dataclass(frozen=True)
 class BatchEvent:
-    """An event of a batch: it was claimed, or what came of that."""
+    """An event of a batch: it was claimed, or what came of that.
+
+    lease_until
+        Of a claim: when anybody may execute the batch, by the clock; of a failure: when it is
+        executed again, by t.
+    """
 
     what: str = CLAIMED
     attempt: int = 1
@@ -81,6 +93,8 @@ class ActionBatch:
         The values that its rows share, as JSON text; None: it is one firing.
     cut
         By rule.
+    wave
+        Batches of a round with the same number are executed by one statement; 0: it is alone.
     again
         It was claimed before, and may have been executed.
     """
@@ -94,6 +108,7 @@ class ActionBatch:
     first_commit_time: datetime
     release: datetime
     depth: int = 0
+    wave: int = 0
     event: BatchEvent = BatchEvent()
     again: bool = False
 
@@ -102,10 +117,19 @@ class ActionBatch:
         """The name of the batch behind that of its action."""
         return f"{self.m}/{self.i}"
 
-    def became(self, what: str, at: datetime, seconds: float, error: str = "") -> ActionBatch:
-        """The same after an event."""
+    def became(
+        self,
+        what: str,
+        at: datetime,
+        seconds: float,
+        error: str = "",
+        again_at: datetime | None = None,
+    ) -> ActionBatch:
+        """The same after an event; ``again_at``: what has failed is executed again by then."""
         said = error[:LONGEST_ERROR] or None
-        event = replace(self.event, what=what, at=at, seconds=seconds, error=said)
+        event = replace(
+            self.event, what=what, at=at, seconds=seconds, error=said, lease_until=again_at
+        )
         return replace(self, event=event)
 
 
@@ -166,7 +190,10 @@ class BatchesOfAction:
         return ActionLife(self.action, str(life), int(number), begin)
 
     def begin_life(self, life: ActionLife, now: datetime) -> ActionLife:
-        """Begin a life, once under its number; the one that stands is given."""
+        """Begin a life, once under its number; the one that stands is given.
+
+        The relation of the action is a view of its batches from then on.
+        """
         values = dict.fromkeys(COLUMNS, "NULL") | {
             "action": string(self.action),
             "life": string(life.id),
@@ -176,23 +203,22 @@ class BatchesOfAction:
             "event": string(BORN),
             "at": timestamp(now),
         }
-        self.insert_once([values], transaction(f"tapestry.action.{self.action}", life.number))
+        under = transaction(f"tapestry.action.{self.action}", life.number)
+        write_once(self.session, self.table, self.table.inserting([values], under))
+        self.session.run(
+            f"CREATE OR REPLACE VIEW {relation_name(self.action)} AS SELECT * FROM"
+            f" {relation_name(self.table.name)}"
+            f" WHERE action = {string(self.action)} AND event <> {string(BORN)}"
+        )
         found = self.life()
         return life if found is None else found
-
-    def insert_once(self, rows: Sequence[Mapping[str, str]], under: str) -> None:
-        """One INSERT under a transaction; who lost a race put nothing."""
-        try:
-            self.table.write(self.session, self.table.inserting(rows, under))
-        except Exception as error:
-            if not lost_race(error):
-                raise
 
     def claim_round(self, life: ActionLife, batches: Sequence[ActionBatch]) -> bool:
         """Claim a round; False: another process has claimed its number."""
         m, claim_id = batches[0].m, batches[0].event.claim_id
         key = f"tapestry.batches.{self.action}:{life.id}"
-        self.insert_once([self.row_of(life, one) for one in batches], transaction(key, m))
+        rows = [self.row_of(life, one) for one in batches]
+        write_once(self.session, self.table, self.table.inserting(rows, transaction(key, m)))
         found = self.read_rows("DISTINCT claim_id", f"life = {string(life.id)} AND m = {m:d}"
                           f" AND event = {string(CLAIMED)} AND attempt = 1")  # fmt: skip
         return [one for (one,) in found] == [claim_id]
@@ -213,7 +239,7 @@ class BatchesOfAction:
         )
         rows = self._rows(
             f"SELECT {listed} FROM {inner} WHERE _newest = 1"
-            f" AND event IN ({string(CLAIMED)}, {string(FAILED)}, {string(DEAD)})"
+            f" AND event IN ({', '.join(map(string, OPEN))})"
         )
         return [_batch(row) for row in sorted(rows, key=lambda row: (row[0], row[1]))]
 
@@ -241,6 +267,7 @@ class BatchesOfAction:
             "first_commit_time": timestamp(one.first_commit_time),
             "release": timestamp(one.release),
             "depth": f"{one.depth:d}",
+            "wave": f"{one.wave:d}",
             "event": string(event.what),
             "attempt": f"{event.attempt:d}",
             "claim_id": string(event.claim_id),
@@ -264,7 +291,7 @@ def _read_instant(count: Any) -> datetime | None:
 
 
 def _batch(row: Sequence[Any]) -> ActionBatch:
-    m, i, key, cut, firings, rows, first, release, depth, *rest = row
+    m, i, key, cut, firings, rows, first, release, depth, wave, *rest = row
     what, attempt, claim_id, lease_until, at, seconds, error = rest
     cuts = {
         rule: Cut(str(g), int(n), int(after), int(until), tuple(map(int, failed)))
@@ -276,5 +303,5 @@ def _batch(row: Sequence[Any]) -> ActionBatch:
     )  # fmt: skip
     return ActionBatch(
         int(m), int(i), None if key is None else str(key), cuts, int(firings), int(rows),
-        from_micros(int(first)), from_micros(int(release)), int(depth), event,
+        from_micros(int(first)), from_micros(int(release)), int(depth), int(wave), event,
     )  # fmt: skip

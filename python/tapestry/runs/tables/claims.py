@@ -58,12 +58,20 @@ def put_once(session: Session, claim: Claim, makes: bool = True) -> None:
 
     Raises StateUnreadable where the table is not as this version makes it.
     """
+    write_once(session, claim.table, claim.statement, makes)
+
+
+def write_once(session: Session, table: OwnTable, statement: str, makes: bool = True) -> None:
+    """Execute an INSERT under a transaction of its own; who lost a race has put nothing.
+
+    Raises StateUnreadable where the table is not as this version makes it.
+    """
     try:
-        claim.table.write(session, claim.statement, makes)
+        table.write(session, statement, makes)
     except Exception as error:
         if lost_race(error):
             return
-        refuse_other(session, claim.table.name, claim.table.columns)
+        refuse_other(session, table.name, table.columns)
         raise
 
 

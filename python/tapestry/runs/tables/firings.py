@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tapestry.quoting import identifier, relation_name, string
-from tapestry.runs.engine.errors_of_delta import lost_race
 from tapestry.runs.engine.own_tables import OwnTable, in_schema_of
 from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.claims import write_once
 from tapestry.runs.tables.kept import Marks
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.target import transaction
@@ -57,8 +57,4 @@ class Firings:
             f"SELECT {string(run.model)}, {string(run.generation)}, {run.n}L, *"
             f" FROM ({self.select})"
         )
-        try:
-            own.write(session, statement)
-        except Exception as error:
-            if not lost_race(error):
-                raise
+        write_once(session, own, statement)

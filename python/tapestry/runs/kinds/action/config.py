@@ -20,14 +20,28 @@ def _switch() -> Values:
     return Values(read, False, "`true` or `false`")
 
 
+def _together() -> Values:
+    """One statement for many batches: where that is the same, always, or never."""
+    words = choice("auto", "true", "false")
+
+    def read(key: str, value: object, zone: tzinfo) -> str:
+        return str(words.read(key, str(value).lower(), zone))
+
+    return Values(read, "auto", "`auto`, `true` or `false`")
+
+
+AT_START, BY_CLOCK = "at_start", "by_clock"
+
+
 @dataclass(frozen=True)
 class ReturnedRows:
     """Keys about the rows that an action in Python returns."""
 
     writes: tuple[str, ...] = keyed(
         texts("models", "option_prices"),
-        """The table that takes the rows which a function in Python returns: a name that the
-        function gives to `dbt.ref`, or `source.table` for one that it gives to `dbt.source`.""",
+        """The tables that the action writes. Of one in SQL without it: the targets of its
+        statements. Of a function in Python the table that takes the rows which it returns: a name
+        that it gives to `dbt.ref`, or `source.table` for one that it gives to `dbt.source`.""",
     )
     merge_on: tuple[str, ...] = keyed(
         texts("columns", "[option_symbol]"),
@@ -38,7 +52,26 @@ class ReturnedRows:
 
 
 @dataclass(frozen=True)
-class ActionConfig(ReturnedRows):
+class ChainKeys:
+    """Keys about what a commit of an action triggers."""
+
+    cycles: str = keyed(
+        choice("refuse", "allow"),
+        """May what the action writes trigger, over rules and actions, the action itself? `refuse`:
+        that is an error before anything of it is run. `allow`: a condition of a rule ends it, or
+        `max_depth` does.""",
+        word=True,
+    )
+    max_depth: int = keyed(
+        whole_number(16, "write one like 16: so often may an action trigger itself", 0),
+        """How long a chain may be: a commit that an action has made triggers a rule, its action
+        makes a commit, and so on. A batch that is further from the first commit is dead, and never
+        executed.""",
+    )
+
+
+@dataclass(frozen=True)
+class ActionConfig(ReturnedRows, ChainKeys):
     """Keys that the author of an action has besides those of any kind.
 
     It is ``model.config.own`` of each such model. Source: STRIP, section 2.
@@ -55,9 +88,23 @@ class ActionConfig(ReturnedRows):
         """Columns of the bound rows: all rows with the same values in them that wait go into one
         batch, those with others into others; NULL is a value.""",
     )
+    batching: str = keyed(
+        choice(AT_START, BY_CLOCK),
+        """When a batch closes. `at_start`: when a run begins to execute it, so that all that waits
+        goes into it. `by_clock`: when it is released; what is committed then or later goes into the
+        next batch, so that batches do not depend on when runs happen.""",
+    )
+    together: str = keyed(
+        _together(),
+        """Does one statement execute many batches? `auto`: where it does what it does over each of
+        them, one by one. `true`: the same, and it is an error where it does not. `false`: never, so
+        that each batch is a commit.""",
+        word=True,
+    )
     max_batches: int = keyed(
         whole_number(200, "write one like 200: so many batches a run, each a commit", 1),
-        """At most so many batches are executed in a run; the others wait for the next one.""",
+        """At most so many batches are executed in a run, those that are released first; the others
+        wait for the next one.""",
     )
     attempts: int = keyed(
         whole_number(5, "write one like 5: so often is a batch executed at most", 1),
@@ -72,8 +119,9 @@ class ActionConfig(ReturnedRows):
     )
     timeout: timedelta = keyed(
         length(timedelta(minutes=10)),
-        """How long a round of batches is left to the run that has claimed it; then any other run
-        executes it again.""",
+        """How long the statements of a batch may take; then they are stopped, and the batch has
+        failed. A run begins no batch after this time, and three times as long after it has begun
+        another run may execute what it has claimed. `0 seconds`: as long as it takes.""",
         word=True,
     )
     on_dead: str = keyed(

@@ -11,23 +11,22 @@ lease is over, and what has landed is skipped (rules, section 7).
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
+from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
-from tapestry.errors import ActionFailed, ConfigurationError
-from tapestry.instants import now_utc
-from tapestry.quoting import relation_name, string
+from tapestry.errors import ActionFailed, RuleLoop
+from tapestry.instants import micros, now_utc
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.baselines import Baselines, unheld_rules
 from tapestry.runs.kinds.action.config import ActionConfig, config_of
+from tapestry.runs.kinds.action.landing import FOREVER, Landing, apart, land
 from tapestry.runs.kinds.action.python_call import FunctionCall, parts_of, targets_of
 from tapestry.runs.kinds.action.rules_read import RuleRead, read_rules, split_by
 from tapestry.runs.kinds.action.statement import (
@@ -37,6 +36,7 @@ from tapestry.runs.kinds.action.statement import (
     said_of,
 )
 from tapestry.runs.kinds.action.waiting import WaitingFirings
+from tapestry.runs.kinds.action.wave_of_round import WaveOfRound, together_or_not
 from tapestry.runs.kinds.action.written import StatementsOfBatch, say_what_is_written
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
@@ -44,7 +44,6 @@ from tapestry.runs.protocol import crash
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import OwnRun, Told
 from tapestry.runs.tables.batches import (
-    BORN,
     CLAIMED,
     DEAD,
     DONE,
@@ -55,14 +54,10 @@ from tapestry.runs.tables.batches import (
     BatchEvent,
     batches_table,
 )
-from tapestry.runs.tables.firings import firings_table
 from tapestry.words import counted
 
 logger = logging.getLogger(__name__)
 LONGEST_BACKOFF = timedelta(minutes=10)
-APP_ID = "spark.databricks.delta.write.txnAppId"
-APP_VERSION = "spark.databricks.delta.write.txnVersion"
-METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 @dataclass(frozen=True)
@@ -136,17 +131,22 @@ class BatchRound:
         for rule in rules if self.config.unique_on else ():
             split_by(self.model, rule, self.config.unique_on)
         life = self.life(rules, anew)
+        one = WaveOfRound(self, life, rules, parts, together_or_not(self, rules, parts))
         opened = self.batches.unfinished(life)
         if any(rule.baseline >= 0 for rule in rules):
             waiting = self.waiting(life, unheld_rules(rules))
             held = Baselines(self.session, self.model, self.batches, life, rules, waiting)
             opened = held.settle(opened)
         again = self.again(opened)
-        batches = again + self.claimed(life, rules, opened, len(again))
-        if not batches:
+        new = self.claimed(one, opened, len(again))
+        if not again and not new:
             return Performed("nothing", None, None)
         crash.point("batches_claimed")
-        ended = [self.execute(life, rules, parts, one) for one in batches]
+        until = monotonic() + (self.config.timeout.total_seconds() or FOREVER)
+        in_order = one.in_order(lambda batch: self.execute(life, rules, parts, batch), until)
+        ended = in_order.execute([*again, *new], [*opened, *new])
+        for name in written:
+            self.invocation.pins.left.add(name)
         crash.point("batches_executed")
         self.batches.note_events(life, ended)
         crash.point("batches_noted")
@@ -163,13 +163,7 @@ class BatchRound:
         begin = {rule.relation: (rule.generation, self.begins(rule, last)) for rule in rules}
         number = 1 if last is None else last.number + 1
         life = ActionLife(self.model.relation, uuid4().hex, number, begin)
-        begun = self.batches.begin_life(life, now_utc())
-        self.session.run(
-            f"CREATE OR REPLACE VIEW {relation_name(self.model.relation)} AS SELECT * FROM"
-            f" {relation_name(self.batches.table.name)}"
-            f" WHERE action = {string(self.model.relation)} AND event <> {string(BORN)}"
-        )
-        return begun
+        return self.batches.begin_life(life, now_utc())
 
     def begins(self, rule: RuleRead, last: ActionLife | None) -> int:
         """The firing of a rule up to which they are none of a life that begins now."""
@@ -180,56 +174,66 @@ class BatchRound:
 
     def waiting(self, life: ActionLife, rules: Sequence[RuleRead]) -> WaitingFirings:
         """The firings of rules that wait in a life."""
-        return WaitingFirings(
-            self.session, self.model, self.config, life, rules,
-            firings_table(self.invocation.state_table).name, self.batches.table.name,
-        )  # fmt: skip
+        return WaitingFirings(self.session, self.model, self.config, life, rules, self.invocation)
 
     def again(self, opened: Sequence[ActionBatch]) -> list[ActionBatch]:
-        """Batches that were claimed or have failed before, and are to be executed again now."""
-        now, t, found = now_utc(), self.invocation.clock.instant, []
-        for one in opened:
+        """Batches that are open from before, and are to be executed now.
+
+        None before an earlier one of its key: they are in the order in which they were opened, a
+        replayed one with what was behind it.
+        """
+        now = now_utc()
+        found: list[ActionBatch] = []
+        stopped: set[str | None] = set()
+        for one in sorted(opened, key=lambda one: (one.release, one.first_commit_time)):
             last = one.event
-            if last.what == CLAIMED and (last.lease_until is None or last.lease_until > now):
+            if one.key is not None and one.key in stopped:
                 continue
-            if last.what == DEAD or (last.what == FAILED and self.waits_until(last) > t):
+            if self.rests(last, now):
+                if last.what != DEAD or self.config.on_dead == "block":
+                    stopped.add(one.key)
                 continue
             attempt = last.attempt + (last.what == FAILED)
             event = self.leased(attempt, now, uuid4().hex)
             found.append(replace(one, event=event, again=True))
         return found
 
+    def rests(self, last: BatchEvent, now: datetime) -> bool:
+        """Is a batch with this last event left as it is now?"""
+        if last.what == CLAIMED:
+            return last.lease_until is None or last.lease_until > now
+        t = self.invocation.clock.instant
+        return last.what == DEAD or (last.what == FAILED and self.waits_until(last) > t)
+
     def waits_until(self, failed: BatchEvent) -> datetime:
-        """When a batch that has failed is executed again."""
-        assert failed.at is not None
-        wait: timedelta = self.config.backoff * 2 ** (failed.attempt - 1)
-        return failed.at + min(wait, LONGEST_BACKOFF)
+        """When a batch that has failed is executed again, by t."""
+        assert failed.lease_until is not None
+        return failed.lease_until
 
     def leased(self, attempt: int, now: datetime, claim_id: str) -> BatchEvent:
         """A batch is in the hands of this run."""
-        lease_until = now + self.config.timeout
+        # None is begun after the timeout, and each is stopped when it has taken as long.
+        lease_until = now + 4 * self.config.timeout
         return BatchEvent(CLAIMED, attempt, claim_id, lease_until, now)
 
     def claimed(
-        self,
-        life: ActionLife,
-        rules: Sequence[RuleRead],
-        opened: Sequence[ActionBatch],
-        taken: int,
+        self, one: WaveOfRound, opened: Sequence[ActionBatch], taken: int
     ) -> list[ActionBatch]:
         """The batches that are due, claimed by this run; none where another process was faster.
 
         ``opened`` are those that are not over, of which ``taken`` are executed in this run already.
         """
-        waiting, held = self.waiting(life, rules), self.held(opened)
         most = self.config.max_batches - taken
-        due = waiting.due(self.invocation.clock.instant, most + len(held)) if most > 0 else []
-        due = [one for one in due if one.key is None or one.key not in held][:most]
+        if most <= 0:
+            return []
+        life, waiting = one.life, self.waiting(one.life, one.rules)
+        due = waiting.due(waiting.closed_by(), most, self.held(opened))
         if not due:
             return []
         m, event = self.batches.last_round(life) + 1, self.leased(1, now_utc(), uuid4().hex)
-        round_ = [replace(one, m=m, i=i, event=event) for i, one in enumerate(due, start=1)]
-        return round_ if self.batches.claim_round(life, round_) else []
+        due = [replace(batch, m=m, i=i, event=event) for i, batch in enumerate(due, start=1)]
+        due = one.in_waves(due)
+        return due if self.batches.claim_round(life, due) else []
 
     def held(self, opened: Sequence[ActionBatch]) -> set[str]:
         """Keys of batches that are not over: those behind them wait."""
@@ -247,15 +251,34 @@ class BatchRound:
         """Execute a batch: what has become of it."""
         began = monotonic()
         try:
+            self.refuse_loop(batch)
             self.refuse_gone(rules, batch)
             self.statements(life, rules, parts, batch)
         except Exception as error:
-            last = batch.event.attempt >= self.config.attempts
-            said = str(error).strip()
-            logger.warning("%s: batch %s failed: %s", self.model.name, batch.place, said)
-            event = DEAD if last else FAILED
-            return batch.became(event, now_utc(), monotonic() - began, said)
+            return self.failed(batch, error, monotonic() - began)
         return batch.became(DONE, now_utc(), monotonic() - began)
+
+    def failed(self, batch: ActionBatch, error: Exception, seconds: float) -> ActionBatch:
+        """A batch has failed: it is tried again later, or it is dead."""
+        said, event = str(error).strip(), batch.event
+        logger.warning("%s: batch %s failed: %s", self.model.name, batch.place, said)
+        if isinstance(error, RuleLoop):  # dead without an attempt
+            batch = replace(batch, event=replace(event, attempt=event.attempt - 1))
+            return batch.became(DEAD, now_utc(), seconds, said)
+        if event.attempt >= self.config.attempts:
+            return batch.became(DEAD, now_utc(), seconds, said)
+        wait = min(self.config.backoff * 2 ** min(event.attempt - 1, 20), LONGEST_BACKOFF)
+        again_at = self.invocation.clock.instant + wait
+        return batch.became(FAILED, now_utc(), seconds, said, again_at)
+
+    def refuse_loop(self, batch: ActionBatch) -> None:
+        """Raise RuleLoop for a batch at the end of too long a chain of commits of actions."""
+        if batch.depth > self.config.max_depth:
+            raise RuleLoop(
+                f"the commit that triggered it is the {batch.depth}th in a chain of commits of"
+                " actions, each of which triggered the next",
+                hint="let a condition end the chain, or raise max_depth; then replay the batch",
+            )
 
     def statements(
         self,
@@ -268,14 +291,24 @@ class BatchRound:
         rows = {name: bound_rows(batch, rules, self.config, name) for name in bound_names(rules)}
         name = f"{life.id}:{batch.m}:{batch.i}"
         said = said_of(batch, self.config, str(uuid5(NAMESPACE_URL, f"{life.action}:{name}")))
+        how = self.landing(f"{name}:1", self.note(life, [batch], batch.place))
         if not parts:
-            settings, run_id = settings_of(life, batch, 1), run_id_of(life, batch)
-            call = FunctionCall(self.model, rules, batch, said, settings, run_id)
-            call.execute(partial(apart, self.session, settings_of(life, batch, 0)))
+            call = FunctionCall(self.model, rules, batch, said, how.settings, how.run_id)
+            call.execute(partial(apart, self.session, how.beside))
         again = StatementsOfBatch(self.session, self.model, self.invocation, rules, batch)
         for number, part in enumerate(parts, start=1):
-            with apart(self.session, settings_of(life, batch, number)) as own:
-                own.run(again.executed(part, rows, said))
+            own = replace(how, name=how.name.removesuffix("1") + str(number))
+            land(self.session, own, again.executed(part, rows, said))
+
+    def note(self, life: ActionLife, batches: Sequence[ActionBatch], place: str) -> dict[str, Any]:
+        """The note that a commit of batches bears, as rules that look at its table read it."""
+        depth = max(one.depth for one in batches) + 1
+        t = micros(self.invocation.clock.instant)
+        return {"action": life.action, "batch": f"{life.id}/{place}", "depth": depth, "t": t}
+
+    def landing(self, name: str, note: Mapping[str, Any]) -> Landing:
+        """How a statement of the action lands."""
+        return Landing(f"tapestry.{self.model.relation}:{name}", note, self.config.timeout)
 
     def refuse_gone(self, rules: Sequence[RuleRead], batch: ActionBatch) -> None:
         """Raise where the rows of a batch went with the former table of a rule."""
@@ -291,9 +324,11 @@ class BatchRound:
         """Tell what the run has done; raises ActionFailed where a batch is dead now."""
         dead = [one for one in ended if one.event.what == DEAD]
         if dead:
+            attempts = dead[0].event.attempt
+            said = f"failed {counted(attempts, 'time')}" if attempts else "cannot be executed"
             raise ActionFailed(
-                f"{counted(len(dead), 'batch', 'batches')} of {self.model.name} failed"
-                f" {self.config.attempts} times: {dead[0].event.error}",
+                f"{counted(len(dead), 'batch', 'batches')} of {self.model.name} {said}:"
+                f" {dead[0].event.error}",
                 where=self.model.file,
                 hint="correct it, then tapestry rules --replay"
                 f" {self.model.name}/{dead[0].place}; or --drop it",
@@ -305,40 +340,3 @@ class BatchRound:
         return Performed(
             "perform", None, None, rows=rows, batches=len(done), firings=firings, failed=failed
         )
-
-
-def run_id_of(life: ActionLife, batch: ActionBatch) -> str:
-    """Name a batch among those of all lives of its action."""
-    return f"{life.id}/{batch.place}"
-
-
-def settings_of(life: ActionLife, batch: ActionBatch, number: int) -> dict[str, str]:
-    """Give the settings under which a statement of a batch lands once, and says whose it is.
-
-    0 is what a function in Python does besides: it says so, and lands whenever it is done.
-    """
-    run_id = run_id_of(life, batch)
-    said: dict[str, object] = {
-        "action": life.action, "batch": run_id, "depth": batch.depth + 1,
-    }  # fmt: skip
-    if not number:
-        return {METADATA: json.dumps({"tapestry": said})}
-    return {
-        APP_ID: f"tapestry.{life.action}:{life.id}:{batch.m}:{batch.i}:{number}",
-        APP_VERSION: "1",
-        METADATA: json.dumps({"tapestry": {**said, "run_id": run_id}}),
-    }
-
-
-def apart(session: Session, settings: Mapping[str, str]) -> AbstractContextManager[Session]:
-    """A session of its own with these settings.
-
-    Raises ConfigurationError where the engine has none: the settings of a shared one would hit the
-    statements of others.
-    """
-    if session.can.apart is None:
-        raise ConfigurationError(
-            "an action needs a session of its own, which this connection cannot open",
-            hint="use method: session, or a server with a session for each connection",
-        )
-    return session.can.apart(settings)

@@ -21,6 +21,7 @@ from typing import Any
 
 from tapestry.errors import ActionFailed, ConfigurationError, TapestryError, TargetChanged
 from tapestry.quoting import Sql, relation_name
+from tapestry.runs.engine.own_tables import in_schema_of
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import ActionConfig, config_of
 from tapestry.runs.kinds.action.current_batch import CURRENT, CurrentBatch
@@ -258,9 +259,11 @@ def pinned(session: Session, relation: str) -> Sql:
 
 def targets_of(model: Model) -> tuple[str, ...]:
     """Give the relations that an action writes, as far as they can be told."""
+    said = config_of(model.config.own).writes
     if is_python(model):
-        return returned_to(model, config_of(model.config.own).writes)
-    return written_tables(model.sql)
+        return returned_to(model, said)
+    named = (plain(name if "." in name else in_schema_of(model.relation, name)) for name in said)
+    return tuple(named) or written_tables(model.sql)
 
 
 def parts_of(model: Model) -> tuple[ActionStatement, ...]:

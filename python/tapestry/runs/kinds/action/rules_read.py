@@ -18,6 +18,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
+from tapestry.runs.sources.transactions import has_order
 from tapestry.runs.tables.batches import Cut
 from tapestry.runs.tables.bound_rows import (
     ADDED_BY_US,
@@ -87,6 +88,8 @@ class RuleRead:
         How long a firing waits.
     table
         The one that it looks at, and ``start`` the commit after which it began to.
+    position
+        The version of its table up to which it has looked.
     baseline
         The commit up to which some table that the action writes holds its firings already;
         ``least``: up to which all of them do.
@@ -102,6 +105,7 @@ class RuleRead:
     bound: Mapping[str, BoundTable]
     table: str = ""
     start: int = -1
+    position: int = -1
     baseline: int = -1
     least: int = -1
     derived: bool = False
@@ -205,7 +209,9 @@ def _read(session: Session, model: Model, invocation: Invocation, relation: str)
         for place, name in enumerate(names)
     }  # fmt: skip
     table, start = str(position.own.get(TABLE, "")), int(position.own.get(START, -1))
-    return RuleRead(relation, row.generation, n, row.failed, after, bound, table, start)
+    pin = position.pins.get(table)
+    looked = -1 if pin is None else pin.version
+    return RuleRead(relation, row.generation, n, row.failed, after, bound, table, start, looked)
 
 
 def _bound(session: Session, name: str, table: str, beside: bool) -> BoundTable:
@@ -269,3 +275,22 @@ def _missing(
 def key_of(table: BoundTable, unique_on: Sequence[str]) -> str:
     """SQL: the values that tell the batch of a row, as JSON text."""
     return key_text(dict(table.columns), table.has(unique_on))
+
+
+def key_values(table: BoundTable, split: Sequence[BoundTable], unique_on: Sequence[str]) -> str:
+    """SQL: the same values as a struct that has their order, NULL first.
+
+    It has one type in all tables ``split``: what differs there, or has no order, is text.
+    """
+    kinds = [dict(one.columns) for one in split]
+    alike = [
+        {of[name] for of, one in zip(kinds, split, strict=True) for name in one.has([column])}
+        for column in unique_on
+    ]
+    values = [
+        identifier(name)
+        if len(types) == 1 and has_order(next(iter(types)))
+        else f"CAST({identifier(name)} AS STRING)"
+        for name, types in zip(table.has(unique_on), alike, strict=True)
+    ]
+    return f"struct({', '.join(f'{value} AS v{place}' for place, value in enumerate(values))})"

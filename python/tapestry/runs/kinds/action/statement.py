@@ -172,7 +172,6 @@ def with_rows(
         value = said.get(found[1].lower())
         return "CAST(NULL AS STRING)" if value is None else string(value)
 
-    # sql: the statement that the author has written
     text = Sql(_SAID.sub(literal, part.text))
     listed = ",\n".join(f"{identifier(name)} AS (\n{select}\n)" for name, select in rows.items())
     return Sql(f"WITH {listed}{',' if part.with_ else ''}\n{text}")

@@ -4,25 +4,32 @@
     unique            one batch of all firings
     unique_on         one batch for each value of the columns, over all bound rows that have it
 
-A batch is due when the oldest of its firings has waited for as long as its rule says.
+    at_start          all that waits goes into the batch of its key
+    by_clock          a batch closes at its release, what is committed then or later opens the next
+
+A batch is due when the oldest of its firings has waited for as long as its rule says. All that is
+one query, of as many jobs whatever the number of firings, keys and batches.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tapestry.instants import from_micros
 from tapestry.quoting import relation_name, string, timestamp
+from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.action.config import ActionConfig
-from tapestry.runs.kinds.action.rules_read import RuleRead, key_of, split_by
+from tapestry.runs.kinds.action.by_clock import closed_by_clock
+from tapestry.runs.kinds.action.config import BY_CLOCK, ActionConfig
+from tapestry.runs.kinds.action.looked_at import looked_until
+from tapestry.runs.kinds.action.rules_read import RuleRead, key_of, key_values, split_by
 from tapestry.runs.model.model import Model
-from tapestry.runs.tables.batches import BORN, ActionBatch, ActionLife, Cut
+from tapestry.runs.tables.batches import BORN, ActionBatch, ActionLife, batches_table
 from tapestry.runs.tables.bound_rows import FIRING
-from tapestry.runs.tables.firings import MARKS
+from tapestry.runs.tables.firings import MARKS, firings_table
 
 ALL = "[]"
 """The key of the one batch of `unique`."""
@@ -30,46 +37,67 @@ ALL = "[]"
 
 @dataclass(frozen=True)
 class WaitingFirings:
-    """Finds the batches that are due.
-
-    firings, batches
-        The names of the tables.
-    """
+    """Finds the batches that are due."""
 
     session: Session
     model: Model
     config: ActionConfig
     life: ActionLife
     rules: Sequence[RuleRead]
-    firings: str
-    batches: str
+    invocation: Invocation
 
-    def due(self, t: datetime, most: int) -> list[ActionBatch]:
-        """The batches that are due at t, in their order; m, i and the claim are open yet."""
+    @property
+    def firings(self) -> str:
+        """The name of the table of firings."""
+        return firings_table(self.invocation.state_table).name
+
+    def closed_by(self) -> datetime:
+        """A batch is due that is released by then."""
+        t = self.invocation.clock.instant
+        if self.config.batching != BY_CLOCK:
+            return t
+        return looked_until(self.session, self.invocation, self.rules, t)
+
+    def due(self, t: datetime, most: int, held: Collection[str] = ()) -> list[ActionBatch]:
+        """The batches that are due at t, in their order; m, i and the claim are open yet.
+
+        ``held`` are keys of which none is.
+        """
         newest = self.newest()
         if not newest:
             return []
-        single = self.single
-        grouped = "key, rule, firing" if single else "key"
-        shown = "min(rule) AS rule, min(firing) AS number, min(commit_version) AS version"
-        parts = [self.pending(rule) for rule in self.rules if rule.relation in newest]
+        released = f"release <= {timestamp(t)}"
+        if held:
+            released += f" AND (key IS NULL OR key NOT IN ({', '.join(map(string, held))}))"
         rows = self.session.rows(
-            f"{self.done()}SELECT * FROM (SELECT key, {shown},"
-            f" unix_micros(min_by(release, struct(commit_time, release))) AS release,"
-            f" unix_micros(min(commit_time)) AS first,"
-            f" count(DISTINCT rule, firing),"
-            f" coalesce(sum(rows), 0), max(depth),"
-            f" to_json(map_from_entries(collect_set(struct(rule, since))))"
-            f" FROM ({' UNION ALL '.join(parts)}) GROUP BY {grouped}"
-            f" HAVING min_by(release, struct(commit_time, release)) <= {timestamp(t)})"
-            f" ORDER BY release, first, version, number, key LIMIT {most:d}"
+            f"{self.done()}SELECT key, unix_micros(release), unix_micros(place.made), firings,"
+            f" rows, depth, to_json(cut) FROM ({self.formed(newest)}) WHERE {released}"
+            f" ORDER BY release, place, key_order LIMIT {most:d}"
         )
-        return [self.batch(row, newest) for row in rows]
+        return [self.batch(row) for row in rows]
 
     @property
     def single(self) -> bool:
         """Is each firing a batch of its own?"""
         return not self.config.unique and not self.config.unique_on
+
+    def formed(self, newest: dict[str, int]) -> str:
+        """A SELECT of all batches as they are now: key, its values, place of the first firing,
+        release, firings, rows, depth, cut."""
+        rules = [rule for rule in self.rules if rule.relation in newest]
+        pending = " UNION ALL ".join(map(self.pending, rules))
+        if self.config.batching == BY_CLOCK and not self.single:
+            return closed_by_clock(pending, [rule.relation for rule in rules])
+        ends = ", ".join(f"{string(rule)}, {number:d}L" for rule, number in newest.items())
+        until = "firing" if self.single else f"element_at(map({ends}), rule)"
+        return (
+            f"SELECT key, min(key_order) AS key_order, min(place) AS place,"
+            f" min_by(release, struct(place.made, place.relation, place.firing, release))"
+            f" AS release,"
+            f" count(*) AS firings, coalesce(sum(rows), 0) AS rows, max(depth) AS depth,"
+            f" map_from_entries(collect_set(struct(rule, array(since, {until})))) AS cut"
+            f" FROM ({pending}) GROUP BY key{', rule, firing' if self.single else ''}"
+        )
 
     def newest(self) -> dict[str, int]:
         """By rule: its newest firing, where there is one that this life has to do with."""
@@ -102,7 +130,8 @@ class WaitingFirings:
             f"WITH _taken AS (SELECT key, rule, element_at(cut, 1) AS generation,"
             f" CAST(element_at(cut, 4) AS BIGINT) AS until FROM (SELECT key,"
             f" explode(from_json(cut, 'map<string,array<string>>')) AS (rule, cut)"
-            f" FROM {relation_name(self.batches)} WHERE action = {string(self.model.relation)}"
+            f" FROM {relation_name(batches_table(self.invocation.state_table).name)}"
+            f" WHERE action = {string(self.model.relation)}"
             f" AND life = {string(self.life.id)} AND event <> {string(BORN)})),"
             f" _last AS ({last})\n"
         )
@@ -116,9 +145,9 @@ class WaitingFirings:
             f" FROM {relation_name(self.firings)}"
             f" WHERE {counts} AND firing > {begin:d}{rule.unheld('commit_version')})"
         )
-        key, rows, joined = "CAST(NULL AS STRING)", "f.rows", ""
+        key, order, rows, joined = "CAST(NULL AS STRING)", "0", "f.rows", ""
         if self.config.unique_on:
-            key, rows = "b.key", "b.rows"
+            key, order, rows = "b.key", "b.key_order", "b.rows"
             joined = f" JOIN {self.by_key(rule, begin)} AS b ON b.firing = f.firing"
         elif self.config.unique:
             key = string(ALL)
@@ -126,40 +155,55 @@ class WaitingFirings:
         since = f"greatest(coalesce(d.until, -1L), {begin:d}L)"
         own, waiting = f"d.key <=> {key}", f"f.firing > {since}"
         if self.single:
-            own, waiting = "d.until = f.firing", "d.until IS NULL"
+            own, waiting, since = "d.until = f.firing", "d.until IS NULL", "f.firing - 1"
         return (
-            f"SELECT {key} AS key, {name} AS rule, f.firing, f.commit_version, f.commit_time,"
-            f" f.depth, {rows} AS rows, {since} AS since,"
+            f"SELECT {key} AS key, {order} AS key_order, {name} AS rule, f.firing, f.depth,"
+            f" f.commit_version, f.commit_time,"
+            f" named_struct('made', f.commit_time, 'relation', {string(rule.table)},"
+            f" 'firing', f.firing, 'rule', {name}) AS place,"
+            f" {rows} AS rows, {since} AS since,"
             f" timestamp_micros(unix_micros(f.commit_time) + {waits:d}) AS release"
             f" FROM {fired} AS f{joined} LEFT JOIN _last AS d ON d.rule = {name}"
             f" AND d.generation = {string(rule.generation)} AND {own} WHERE {waiting}"
         )
 
     def by_key(self, rule: RuleRead, begin: int) -> str:
-        """A relation of how many bound rows of a firing have each key."""
-        cut = rule.cut(begin, 2**62)
-        parts = []
-        for table in split_by(self.model, rule, self.config.unique_on):
-            key = key_of(table, self.config.unique_on)
-            parts.append(f"SELECT {key} AS key, {FIRING} AS firing FROM {table.within(cut)}")
-        together = " UNION ALL ".join(parts)
-        return f"(SELECT key, firing, count(*) AS rows FROM ({together}) GROUP BY key, firing)"
+        """A relation of how many bound rows of a firing have each key.
 
-    def batch(self, row: tuple[object, ...], newest: dict[str, int]) -> ActionBatch:
-        """A batch from a row of the query."""
-        key, rule_of, number, _, release, first, firings, rows, depth, since = row
-        cut: dict[str, Cut] = {}
-        for rule in self.rules:
-            until = newest.get(rule.relation)
-            after = json.loads(str(since)).get(rule.relation)
-            if until is None or after is None:
+        Rows that go whole to each batch of a firing are counted in each.
+        """
+        cut = rule.cut(begin, 2**62)
+        split = split_by(self.model, rule, self.config.unique_on)
+        parts, whole = [], []
+        for table in rule.bound.values():
+            if table not in split:
+                whole.append(f"SELECT {FIRING} AS firing FROM {table.within(cut)}")
                 continue
-            if self.single:
-                if rule.relation != rule_of:
-                    continue
-                after, until = int(str(number)) - 1, int(str(number))
-            cut[rule.relation] = rule.cut(int(after), until)
+            key = key_of(table, self.config.unique_on)
+            order = key_values(table, split, self.config.unique_on)
+            parts.append(
+                f"SELECT {key} AS key, {order} AS key_order, {FIRING} AS firing"
+                f" FROM {table.within(cut)}"
+            )
+        together = " UNION ALL ".join(parts)
+        counted = (
+            f"(SELECT key, min(key_order) AS key_order, firing, count(*) AS rows"
+            f" FROM ({together}) GROUP BY key, firing)"
+        )
+        if not whole:
+            return counted
+        return (
+            f"(SELECT key, key_order, firing, rows + coalesce(more, 0) AS rows FROM {counted}"
+            f" LEFT JOIN (SELECT firing, count(*) AS more FROM ({' UNION ALL '.join(whole)})"
+            f" GROUP BY firing) USING (firing))"
+        )
+
+    def batch(self, row: tuple[object, ...]) -> ActionBatch:
+        """A batch from a row of the query."""
+        key, release, first, firings, rows, depth, cut = row
+        read, of = json.loads(str(cut)), {rule.relation: rule for rule in self.rules}
+        cuts = {name: of[name].cut(int(read[name][0]), int(read[name][1])) for name in sorted(read)}
         return ActionBatch(
-            0, 0, None if key is None else str(key), cut, int(str(firings)), int(str(rows)),
+            0, 0, None if key is None else str(key), cuts, int(str(firings)), int(str(rows)),
             from_micros(int(str(first))), from_micros(int(str(release))), int(str(depth)),
         )  # fmt: skip

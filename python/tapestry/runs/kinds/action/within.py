@@ -11,7 +11,7 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from datetime import timedelta
-from threading import Event, Thread, Timer
+from threading import Thread
 from typing import TypeVar
 
 from tapestry.errors import ActionFailed, ActionTimedOut
@@ -48,32 +48,21 @@ def within(limit: timedelta, task: Callable[[], T], stop: Callable[[], object]) 
 
 @contextmanager
 def stopped_after(limit: timedelta, own: Session) -> Iterator[None]:
-    """Let Spark stop what a session of its own executes inside, once a limit is over; 0 is none.
+    """Let the engine stop what a session of its own executes inside, once a limit is over.
 
-    A connection that takes SQL only cannot be told to. Raises ActionTimedOut in place of the error
-    with which a statement ends that was stopped.
+    A limit of 0 is none. Raises ActionTimedOut in place of the error with which a statement ends
+    that was stopped.
     """
-    frame, over = own.can.frame, Event()
-    if frame is None or not limit:
+    if not limit:
         yield
         return
-    spark = frame("SELECT 1").sparkSession
-
-    def stop() -> None:
-        over.set()
-        spark.interruptAll()
-
-    timer = Timer(limit.total_seconds(), stop)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except Exception as error:
-        if over.is_set():
+    with own.can.stop_after(limit.total_seconds()) as stopped:
+        try:
+            yield
+        except Exception as error:
+            if not stopped.told:
+                raise
             raise _timed_out(limit) from error
-        raise
-    finally:
-        timer.cancel()
 
 
 def _timed_out(limit: timedelta) -> ActionTimedOut:

@@ -1,0 +1,89 @@
+"""Batches that close by the clock, formed of all that waits by one aggregate a key.
+
+    open      the oldest firing that waits; the batch is released when it has waited long enough
+    close     firings of the same commit, and all that were committed before the release, go in
+    next      what was committed at the release or later opens the next batch
+
+That is what a processor that stands ready would have executed, whenever runs happen (rules,
+section 6). A fold over the commits of a key, in their order, carries the batches so far and the
+open one. A list that grows by one is copied each time, so that the batches are put into lists of
+``CHUNK`` first: the cost is that of the number of firings, and not of its square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tapestry.quoting import string
+
+CHUNK = 200
+_SHOWN = ("place", "release", "firings", "rows", "depth")
+_TYPES = (
+    "struct<made: timestamp, relation: string, firing: bigint, rule: string>",
+    "timestamp", "bigint", "bigint", "bigint",
+)  # fmt: skip
+
+
+def closed_by_clock(pending: str, rules: Sequence[str]) -> str:
+    """A SELECT of the batches of all keys; ``pending`` is one of the firings that wait, by key.
+
+    The order of a rule's firings by number and by time is the same: where one has come late, with
+    an earlier time, it counts as of the latest time before it.
+    """
+    bounds = [name for place in range(len(rules)) for name in (f"after_{place}", f"until_{place}")]
+    kinds = [f"{name}: {kind}" for name, kind in zip(_SHOWN, _TYPES, strict=True)]
+    batch = f"struct<{', '.join([*kinds, *(f'{name}: bigint' for name in bounds)])}>"
+    limits = ", ".join(
+        f"min(IF(rule = {string(rule)}, firing, NULL)) - 1 AS after_{place},"
+        f" max(IF(rule = {string(rule)}, firing, NULL)) AS until_{place}"
+        for place, rule in enumerate(rules)
+    )
+    order = "PARTITION BY key, rule ORDER BY firing"
+    commits = (
+        f"SELECT key, min(key_order) AS key_order, min(place) AS place, min(release) AS release,"
+        f" count(*) AS firings, coalesce(sum(rows), 0) AS rows, max(depth) AS depth, {limits},"
+        f" max(seen) AS seen, place.relation, place.firing"
+        f" FROM (SELECT *, max(place.made) OVER ({order}) AS seen FROM ({pending}))"
+        f" GROUP BY key, place.relation, place.firing"
+    )
+    listed = ", ".join([*_SHOWN, *bounds])
+    folded = _fold(
+        f"sort_array(collect_list(struct(seen, relation, firing, {listed})))", batch, bounds
+    )
+    cut = ", ".join(
+        f"struct({string(rule)} AS rule, array(after_{place}, until_{place}) AS cut)"
+        for place, rule in enumerate(rules)
+    )
+    entries = f"filter(array({cut}), one -> one.cut[1] IS NOT NULL)"
+    return (
+        f"SELECT key, key_order, {', '.join(_SHOWN)}, map_from_entries({entries}) AS cut FROM"
+        f" (SELECT key, key_order, inline(batches) FROM (SELECT key,"
+        f" min(key_order) AS key_order, {folded} AS batches FROM ({commits}) GROUP BY key))"
+    )
+
+
+def _fold(commits: str, batch: str, bounds: Sequence[str]) -> str:
+    """The batches of a key as an array, from an array of its commits in their order."""
+    opened = [*(f"x.{name}" for name in _SHOWN), *(f"x.{name}" for name in bounds)]
+    grown = ["a.now.place", "a.now.release", "a.now.firings + x.firings", "a.now.rows + x.rows",
+             "greatest(a.now.depth, x.depth)"]  # fmt: skip
+    for name in bounds:
+        least = "least" if name.startswith("after") else "greatest"
+        grown.append(f"{least}(a.now.{name}, x.{name})")  # NULL is left out
+    names = [*_SHOWN, *bounds]
+    filled, now = f"size(a.chunk) >= {CHUNK:d}", "array(a.now)"
+    return (
+        f"aggregate({commits}, named_struct('chunks', CAST(array() AS array<array<{batch}>>),"
+        f" 'chunk', CAST(array() AS array<{batch}>), 'now', CAST(NULL AS {batch})),"
+        f" (a, x) -> IF(a.now IS NULL OR x.seen >= a.now.release,"
+        f" named_struct('chunks', IF({filled}, concat(a.chunks, array(a.chunk)), a.chunks),"
+        f" 'chunk', IF(a.now IS NULL, a.chunk, IF({filled}, {now}, concat(a.chunk, {now}))),"
+        f" 'now', {_struct(names, opened)}),"
+        f" named_struct('chunks', a.chunks, 'chunk', a.chunk, 'now', {_struct(names, grown)})),"
+        f" a -> flatten(concat(a.chunks, array(a.chunk, {now}))))"
+    )
+
+
+def _struct(names: Sequence[str], values: Sequence[str]) -> str:
+    pairs = (f"{string(name)}, {value}" for name, value in zip(names, values, strict=True))
+    return f"named_struct({', '.join(pairs)})"

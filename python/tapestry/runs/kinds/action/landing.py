@@ -1,0 +1,69 @@
+"""A statement of an action lands once, under a transaction with a name of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from tapestry.errors import ConfigurationError
+from tapestry.quoting import Sql
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.action.within import stopped_after
+
+APP_ID = "spark.databricks.delta.write.txnAppId"
+APP_VERSION = "spark.databricks.delta.write.txnVersion"
+METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+FOREVER = 1_000_000
+"""So many seconds are no limit."""
+
+
+@dataclass(frozen=True)
+class Landing:
+    """The transaction of a statement, what its commit says of itself, and how long it may take."""
+
+    name: str
+    note: Mapping[str, Any]
+    most: timedelta
+
+    @property
+    def run_id(self) -> str:
+        """Names a batch among those of all lives of its action."""
+        return str(self.note["batch"])
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Those of a session in which the statement lands once, and says whose it is."""
+        said = {**self.note, "run_id": self.run_id}
+        return {APP_ID: self.name, APP_VERSION: "1", METADATA: json.dumps({"tapestry": said})}
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """Those for what a function in Python does besides: it lands whenever it is done."""
+        return {METADATA: json.dumps({"tapestry": self.note})}
+
+
+def land(session: Session, how: Landing, statement: Sql) -> None:
+    """Execute a statement in a session of its own settings.
+
+    Raises ActionTimedOut where it takes too long.
+    """
+    with apart(session, how.settings) as own, stopped_after(how.most, own):
+        own.run(statement)
+
+
+def apart(session: Session, settings: Mapping[str, str]) -> AbstractContextManager[Session]:
+    """A session of its own with these settings.
+
+    Raises ConfigurationError where the engine has none: the settings of a shared one would hit the
+    statements of others.
+    """
+    if session.can.apart is None:
+        raise ConfigurationError(
+            "an action needs a session of its own, which this connection cannot open",
+            hint="use method: session, or a server with a session for each connection",
+        )
+    return session.can.apart(settings)

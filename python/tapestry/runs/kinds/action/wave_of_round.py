@@ -1,0 +1,161 @@
+"""A wave of batches is executed: one statement, one commit, or else its batches one by one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Protocol
+
+from tapestry.errors import ConfigurationError
+from tapestry.instants import now_utc
+from tapestry.quoting import Sql
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.action.config import ActionConfig
+from tapestry.runs.kinds.action.in_order import Alone, BatchesInOrder
+from tapestry.runs.kinds.action.landing import Landing, land
+from tapestry.runs.kinds.action.rules_read import RuleRead
+from tapestry.runs.kinds.action.statement import ActionStatement, with_rows, written_tables
+from tapestry.runs.kinds.action.together import NotTogetherError, OneStatement
+from tapestry.runs.kinds.action.waves import (
+    closing_statement,
+    in_waves,
+    landed,
+    rows_of_wave,
+    together_now,
+)
+from tapestry.runs.model.model import Model
+from tapestry.runs.tables.batches import DONE, ActionBatch, ActionLife
+
+logger = logging.getLogger(__name__)
+ATTEMPTS = 2
+"""So often is a wave executed; then its batches are, one by one."""
+
+
+class RunOfAction(Protocol):
+    """A run of an action, as its waves need it."""
+
+    @property
+    def session(self) -> Session:
+        """The session in which it is executed."""
+
+    @property
+    def model(self) -> Model:
+        """The action."""
+
+    @property
+    def config(self) -> ActionConfig:
+        """The keys that its author has written."""
+
+    def failed(self, batch: ActionBatch, error: Exception, seconds: float) -> ActionBatch:
+        """A batch that has failed, as it is now."""
+
+    def note(self, life: ActionLife, batches: Sequence[ActionBatch], place: str) -> dict[str, Any]:
+        """The note that a commit of batches bears."""
+
+    def landing(self, name: str, note: Mapping[str, Any]) -> Landing:
+        """How a statement of the action lands."""
+
+    def refuse_gone(self, rules: Sequence[RuleRead], batch: ActionBatch) -> None:
+        """Raise where the rows of a batch went with the former table of a rule."""
+
+
+@dataclass(frozen=True)
+class WaveOfRound:
+    """Executes the waves of a run.
+
+    together
+        How one statement executes many batches; None: it does not any more.
+    """
+
+    run: RunOfAction
+    life: ActionLife
+    rules: Sequence[RuleRead]
+    parts: Sequence[ActionStatement]
+    together: OneStatement | None
+
+    def execute(self, batches: Sequence[ActionBatch], whole: bool) -> list[ActionBatch] | None:
+        """Execute a wave: its batches as they end; None: they are executed one by one now.
+
+        ``whole``: they are all of the wave, and nothing of their keys comes before them.
+        """
+        began, target = monotonic(), self.target
+        try:
+            done = whole and self.together is not None and self.tried(self.together, batches)
+            if not done:
+                self.land(batches, {"closed": True}, closing_statement(target))
+            here = landed(self.run.session, target, str(self.note(batches)["batch"]))
+        except Exception as error:
+            each = (monotonic() - began) / len(batches)
+            return [self.run.failed(one, error, each) for one in batches]
+        each = (monotonic() - began) / len(batches)
+        return [one.became(DONE, now_utc(), each) for one in batches] if here else None
+
+    def in_order(self, alone: Alone, until: float) -> BatchesInOrder:
+        """How the batches of the run are executed; ``alone`` executes one of them."""
+        return BatchesInOrder(alone, self.execute, until)
+
+    def in_waves(self, batches: Sequence[ActionBatch]) -> list[ActionBatch]:
+        """The batches of a round that is to be claimed, with their waves."""
+        if self.together is None:
+            return list(batches)
+        return in_waves(batches, self.run.config.max_depth)
+
+    @property
+    def target(self) -> str:
+        """The table that the statement writes."""
+        if self.together is not None:
+            return self.together.target
+        return next(iter(written_tables(self.run.model.sql)), "")
+
+    def tried(self, together: OneStatement, batches: Sequence[ActionBatch]) -> bool:
+        """Execute a wave; has that gone well? Where it has failed it is executed once more."""
+        name, config = together.bound, self.run.config
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                for one in batches:
+                    self.run.refuse_gone(self.rules, one)
+                rows = {name: rows_of_wave(batches, self.rules, config, name)}
+                self.land(batches, {}, with_rows(self.parts[0], rows, {}))
+                return True
+            except Exception as error:
+                logger.warning(
+                    "%s: %d batches together failed (%d of %d): %s",
+                    self.run.model.name, len(batches), attempt, ATTEMPTS, error,
+                )  # fmt: skip
+        return False
+
+    def note(self, batches: Sequence[ActionBatch]) -> dict[str, object]:
+        """The note that the commit of a wave bears."""
+        return self.run.note(self.life, batches, f"{batches[0].m}/w{batches[0].wave}")
+
+    def land(self, batches: Sequence[ActionBatch], more: dict[str, object], statement: Sql) -> None:
+        """Execute a statement under the transaction of a wave."""
+        name = f"{self.life.id}:{batches[0].m}:w{batches[0].wave}"
+        how = self.run.landing(name, {**self.note(batches), **more})
+        land(self.run.session, how, statement)
+
+
+def together_or_not(
+    run: RunOfAction, rules: Sequence[RuleRead], parts: Sequence[ActionStatement]
+) -> OneStatement | None:
+    """How one statement executes many batches of an action; None: it does not.
+
+    Raises ConfigurationError where it has to, and would do something else.
+    """
+    config = run.config
+    if config.together == "false" or config.unique:
+        return None
+    try:
+        if not parts:
+            raise NotTogetherError("it is a function in Python")
+        return together_now(run.session, config, rules, parts)
+    except NotTogetherError as reason:
+        if config.together == "auto":
+            return None
+        raise ConfigurationError(
+            f"together: true, but many batches at once differ from one by one: {reason}",
+            where=run.model.file,
+            hint="leave it at auto, which executes the batches of this action one by one",
+        ) from None

@@ -1,0 +1,161 @@
+"""Batches of a round that one statement executes: a wave has no two of one key.
+
+    X       the transaction of a wave: whoever executes it, it lands once
+    closed  where it fails, X is spent on a commit that changes nothing; then its batches are
+            executed one by one, and nobody can execute the wave any more
+
+Which of the two commits X has become is told by the log of the table: so a process that was slow,
+or took a landed commit for a failed one, never executes a batch both ways.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tapestry.errors import TargetChanged
+from tapestry.quoting import Sql, identifier, relation_name, string
+from tapestry.runs.engine.column_types import columns_of_table
+from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.values import as_map
+from tapestry.runs.kinds.action.config import ActionConfig
+from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
+from tapestry.runs.kinds.action.statement import ActionStatement
+from tapestry.runs.kinds.action.together import NotTogetherError, OneStatement, Unit, together_of
+from tapestry.runs.tables.batches import ActionBatch, Cut
+from tapestry.runs.tables.bound_rows import FIRING, SHOWN
+from tapestry.runs.tables.target import FIRST_LOOK, MANY, look
+
+_SAME = "r._tap_key = c.key AND "
+_CUTS = "array<struct<key: string, after: bigint, until: bigint>>"
+
+
+def in_waves(batches: Sequence[ActionBatch], max_depth: int) -> list[ActionBatch]:
+    """The batches of a round, each with its wave: as many as there are of its key before it.
+
+    A wave of one batch is none; nor is a batch in one that is not to be executed.
+    """
+    before: Counter[str | None] = Counter()
+    found = []
+    for one in batches:
+        before[one.key] += one.key is not None
+        wave = max(before[one.key], 1) if one.depth <= max_depth else 0
+        found.append(replace(one, wave=wave))
+    size = Counter(one.wave for one in found)
+    return [one if size[one.wave] > 1 else replace(one, wave=0) for one in found]
+
+
+def together_now(
+    session: Session,
+    config: ActionConfig,
+    rules: Sequence[RuleRead],
+    parts: Sequence[ActionStatement],
+) -> OneStatement:
+    """Decide of an action as its rules and tables are now; raises NotTogetherError."""
+    every = len(config.unique_on)
+    split = {
+        name: {len(rule.bound[name].has(config.unique_on)) == every for rule in rules}
+        for name in rules[0].bound
+    }
+    whole = [name for name, found in split.items() if found == {True}]
+    unit = Unit(whole, tuple(split), config.unique_on, not config.unique_on and not config.unique)
+    found = together_of(parts, unit)
+    refuse_tables(session, found, rules)
+    return found
+
+
+def refuse_tables(session: Session, found: OneStatement, rules: Sequence[RuleRead]) -> None:
+    """Raise NotTogetherError where the tables of a statement do not bear it out.
+
+    Keys that differ might be equal once they have the type of the target's column; a view might
+    show what an earlier batch has written.
+    """
+    for name in found.others:
+        try:
+            if look(session, name) is None:
+                raise NotTogetherError(f"it reads {name}, which is no table")
+        except TargetChanged:
+            continue  # a table of another format
+    there = columns_of_table(session, found.target) if found.equal else ()
+    kinds = {name.lower(): kind for name, kind in there}
+    for rule in rules:
+        table = next(one for name, one in rule.bound.items() if name.lower() == found.bound)
+        bound = {name.lower(): kind for name, kind in table.columns}
+        for column, key in found.equal:
+            if kinds.get(column) != bound.get(key):
+                raise NotTogetherError(
+                    f"{column} of {found.target} is {kinds.get(column)}, and {key} of"
+                    f" {table.name} {bound.get(key)}"
+                )
+
+
+def rows_of_wave(
+    batches: Sequence[ActionBatch], rules: Sequence[RuleRead], config: ActionConfig, name: str
+) -> Sql:
+    """A SELECT of the rows of several batches in a bound table that is split."""
+    parts = []
+    for rule in rules:
+        table = next(one for called, one in rule.bound.items() if called.lower() == name)
+        cuts = [(one, one.cut[rule.relation]) for one in batches if rule.relation in one.cut]
+        for run in dict.fromkeys((cut.generation, cut.n, cut.failed) for _, cut in cuts):
+            of_run = [one for one in cuts if (one[1].generation, one[1].n, one[1].failed) == run]
+            parts.append(_within(table, rule, config, of_run))
+    return Sql(" UNION ALL ".join(parts))
+
+
+def _within(
+    table: BoundTable, rule: RuleRead, config: ActionConfig, cuts: Sequence[tuple[ActionBatch, Cut]]
+) -> str:
+    first = cuts[0][1]
+    after, until = min(cut.after for _, cut in cuts), max(cut.until for _, cut in cuts)
+    whole = table.within(replace(first, after=after, until=until), rule.unheld())
+    listed = [{"key": _hex(one.key), "after": cut.after, "until": cut.until} for one, cut in cuts]
+    names = ", ".join([*(identifier(column) for column, _ in table.columns), *SHOWN])
+    keyed, same = "", ""
+    if config.unique_on:
+        keyed, same = f", hex({key_of(table, config.unique_on)}) AS _tap_key", _SAME
+    return (
+        f"SELECT {names} FROM (SELECT *{keyed} FROM {whole}) AS r LEFT SEMI JOIN"
+        f" (SELECT inline(from_json({string(json.dumps(listed))}, {string(_CUTS)}))) AS c"
+        f" ON {same}r.{FIRING} > c.after AND r.{FIRING} <= c.until"
+    )
+
+
+def _hex(key: str | None) -> str:
+    """A key as a text without quotes: of hundreds of keys each would make the literal longer."""
+    return "" if key is None else key.encode("utf-8").hex().upper()
+
+
+def closing_statement(target: str) -> Sql:
+    """A statement that changes nothing of a table, and yet is a commit."""
+    return Sql(
+        f"MERGE INTO {relation_name(target)} USING (SELECT 1 AS one) AS nothing ON false"
+        " WHEN MATCHED THEN DELETE"
+    )
+
+
+def landed(session: Session, target: str, batch: str) -> bool:
+    """Is the commit of a wave its own? False: it was closed. ``batch`` is what it says of itself.
+
+    A commit that the log does not tell of any more has landed: nobody closes a wave later.
+    """
+    for most in (FIRST_LOOK, MANY):
+        for said in _said(session, target, most):
+            if said.get("batch") == batch:
+                return not said.get("closed")
+    return True
+
+
+def _said(session: Session, target: str, most: int) -> Iterable[dict[str, object]]:
+    """Read what the newest commits of a table say of themselves."""
+    logged = session.can.commits(target, -1, most)
+    if logged is None:
+        rows = session.rows(f"DESCRIBE HISTORY {relation_name(target)} LIMIT {most:d}")
+        notes = [row[13] for row in rows]
+    else:
+        notes = [one.info.get("userMetadata") for one in logged]
+    for note in notes:
+        if note and '"tapestry"' in str(note):
+            yield dict(as_map(note).get("tapestry") or {})
