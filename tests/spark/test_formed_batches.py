@@ -44,7 +44,7 @@ class Waiting(Rules):
                 " bigint, _commit_time timestamp, _row bigint) using delta"
             )
         rows = [
-            f"('{self.schema}.{one.rule.name}', 'g', 1L, {v}L, {v}L, {self.time(one)}, 0L,"
+            f"('{self.schema}.{one.rule.name}', '{one.rule.name}', 1L, {v}L, {v}L, {self.time(one)}, 0L,"
             f" {len(one.bound['matches'].rows)}L)"
             for one in firings
             for v in (one.commit.version,)
@@ -69,7 +69,7 @@ class Waiting(Rules):
         """The batches as the product forms them."""
         read = [
             RuleRead(
-                f"{self.schema}.{one.name}", "g", 1, (), one.after,
+                f"{self.schema}.{one.name}", one.name, 1, (), one.after,
                 {"matches": BoundTable("matches", f"{self.schema}.{one.name}", (("k", "int"),),
                                        beside=False)}, one.on,
             )
@@ -148,7 +148,7 @@ def test_sixty_thousand_firings_are_formed_at_once(session: Any, schema: str) ->
     while len(micros) < 60_000:
         micros.append(micros[-1] + rng.choice((0, 10_000, 20_000, 90_000)))
     world.do(
-        f"insert into {{s}}.tapestry_firings select '{schema}.r', 'g', 1L, place + 1, place + 1,"
+        f"insert into {{s}}.tapestry_firings select '{schema}.r', 'r', 1L, place + 1, place + 1,"
         f" timestamp_micros(at), 0L, 1L from (select posexplode(from_json('{micros}',"
         " 'array<bigint>')) as (place, at))"
     )
