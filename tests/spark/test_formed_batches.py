@@ -44,8 +44,8 @@ class Waiting(Rules):
                 " bigint, _commit_time timestamp, _row bigint) using delta"
             )
         rows = [
-            f"('{self.schema}.{one.rule.name}', '{one.rule.name}', 1L, {v}L, {v}L, {self.time(one)}, 0L,"
-            f" {len(one.bound['matches'].rows)}L)"
+            f"('{self.schema}.{one.rule.name}', '{one.rule.name}', 1L, {v}L, {v}L,"
+            f" {self.time(one)}, 0L, {len(one.bound['matches'].rows)}L)"
             for one in firings
             for v in (one.commit.version,)
         ]
