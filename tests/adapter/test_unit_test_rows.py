@@ -26,6 +26,19 @@ def test_values_of_yaml() -> None:
     }
 
 
+def test_a_changed_row_of_a_rule() -> None:
+    given = {"resource_type": "model", "name": "stocks"}
+    row = {"_CHANGE_TYPE": "insert", "id": 1, "_commit_version": 7}
+    assert row_as_sql(row, TYPES, given, lambda: dt.timezone.utc) == {
+        "id": "cast('insert' as string) as `_change_type`, cast('7' as bigint) as"
+        " `_commit_version`, cast(null as timestamp) as `_commit_timestamp`, cast('1' as int)"
+    }
+    only = row_as_sql({"_change_type": "delete"}, TYPES, given, lambda: dt.timezone.utc)
+    assert only["id"].endswith(", cast(null as int)")
+    with pytest.raises(ConfigurationError, match="_change_type"):
+        row_as_sql(row, TYPES, TEST, lambda: dt.timezone.utc)
+
+
 @pytest.mark.parametrize(
     ("value", "kind", "sql"),
     [

@@ -26,7 +26,7 @@ sources: [{name: shop, schema: s, tables: [{name: orders, config: {loaded_at_fie
 """
 MODEL = "{{{{ config(materialized='{}') }}}} select id, ts from {{{{ source('shop', 'orders') }}}}"
 NAMES = (*KINDS, *OTHER_NAMES)
-OF_NO_MODEL = {"advise", "completion", "datadocs", "doctor", "init", "load", "report", "rules"}
+OF_NO_MODEL = {"advise", "completion", "datadocs", "doctor", "init", "load", "report"}
 """Commands that take no name of a model."""
 WORDS: Mapping[str, list[str]] = {
     "adopt": ["adopt", "{}", "--yes"],
@@ -37,6 +37,10 @@ WORDS: Mapping[str, list[str]] = {
     "queries": ["queries", "--off", "{}", "--why", "a test"],
     "replay": ["replay", "--from", "2026-01-01", "--select", "{}"],
     "rewind": ["rewind", "{}", "--to", "2026-01-01", "--yes"],
+    "rules drop": ["rules", "drop", "{}/1/1"],
+    "rules replay": ["rules", "replay", "{}/1/1"],
+    "rules run": ["rules", "run", "{}", "--now"],
+    "rules show": ["rules", "show", "{}/1/1"],
     "run": ["run", "--select", "{}"],
     "verify": ["verify", "{}"],
     "verify --memories": ["verify", "--memories", "{}"],
@@ -50,7 +54,13 @@ NO_ANSWER = {
 }
 NEED_ONE = ("adopt", "deliver", "eject", "replay", "rewind", "verify", "verify --memories")
 """Commands that are about the answer of a query."""
+OF_BATCHES = tuple(command for command in WORDS if command.startswith("rules"))
+OF_ACTIONS = "batches are those of actions"
+OTHERS = tuple(kind for kind in KINDS if kind != "action")
 REFUSED: Mapping[tuple[str, str], str] = {
+    **{
+        (command, kind): "batches are those of actions" for command in OF_BATCHES for kind in OTHERS
+    },
     **{(command, kind): way for command in NEED_ONE for kind, way in NO_ANSWER.items()},
     ("deliver", "maintained"): "A continuous model over the same sources delivers",
     ("replay", "maintained"): "dbt run brings it up to date",

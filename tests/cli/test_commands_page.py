@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
+import click
 import pytest
 
 from tapestry.cli.commands import COMMANDS
@@ -26,6 +27,8 @@ def test_the_line_is_a_command(line: str) -> None:
     name, *arguments = shlex.split(line)[1:]
     command = commands.get_command(commands.make_context("tapestry", ["--debug", "x"]), name)
     assert command is not None
+    if isinstance(command, click.Group) and arguments and arguments[0] in command.commands:
+        command = command.commands[arguments[0]]
     # Files of an example need not be there: only the options count.
     options = [a for a in arguments if not a.startswith(("~", "/")) and not a.endswith(".gz")]
     known = {option for parameter in command.params for option in parameter.opts}

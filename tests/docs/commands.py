@@ -105,7 +105,8 @@ def _parsed(program: str, arguments: list[str]) -> str:
         except click.UsageError as error:
             return error.format_message()
         if not rest:
-            return "" if given else f"{program} alone"
+            complete = given or (context.parent is not None and command.invoke_without_command)
+            return "" if complete else f"{program} alone"
         name, *arguments = rest
         found = command.get_command(context, name)
         if found is None:

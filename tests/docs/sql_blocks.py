@@ -91,6 +91,8 @@ class World:
             check_conditions(part)
         elif part.language == "sql" and part.mark != "not run":
             self._sql(part)
+        elif part.mark == "not run":
+            return
         elif part.language == "yaml" and "unit_tests:" in part.text:
             check_unit_tests(part.text, self.query, self.catalog.relations)
 

@@ -135,7 +135,7 @@ def test_how_an_action_stands(tmp_path: Path, rows: list[Row], state: str) -> No
     (told,) = [one for one in summary(made.verdict, "s")["models"] if one["model"] == "s.act"]
     assert told["batches"]["dead"] == (state == NOT_WELL)
     if state == NOT_WELL:
-        assert "tapestry rules --replay act/2/1" in page
+        assert "tapestry rules replay act/2/1" in page
         assert told["batches"]["wait_seconds"] == 120
         (trouble,) = [one for one in made.verdict.all_troubles if one.serious]
         assert trouble.title == "1 batch is dead: act/2/1"

@@ -13,7 +13,7 @@ from tapestry.cli.watch import read_by_kept
 from tapestry.schedule.ticks import Ticks, Timing
 from tapestry.schedule.wakes import Wakes
 from tapestry.schedule.watcher import Pace, Watcher
-from tapestry.schedule.worker import READ, Event
+from tapestry.schedule.worker import DUE, READ, Event
 
 
 def _commit(table: Path, version: int) -> None:
@@ -77,6 +77,75 @@ def test_the_watch_runs_what_has_moved_at_once(tmp_path: Path, broken: bool) -> 
     at = [round(when) for when, name in world.started if name == "kept"]
     assert at == ([0] if broken else [0, 100, 160])
     assert sum(name == "other" for _, name in world.started) == 1
+
+
+class _Firing(World):
+    """A rule fires at some of its runs; its action has something to do ``after`` that.
+
+    The queue is asked when an invocation ends, as a worker does.
+    """
+
+    def __init__(self, commits: list[float], after: float) -> None:
+        super().__init__({"rule": 1.0, "act": 1.0, "other": 1.0})
+        self.commits, self.after = commits, after
+        self.pending: list[float] = []
+        self.done: list[tuple[float, float]] = []
+
+    def give(self, names: Any) -> None:
+        super().give(names)
+        if "act" in names and "act" not in self.broken:
+            due = [at for at in self.pending if at + self.after <= self.now]
+            self.done += [(at, self.now) for at in due]
+            self.pending = [at for at in self.pending if at not in due]
+        if "rule" in names:
+            self.pending += [at for at in self.commits if at <= self.now]
+            self.commits = [at for at in self.commits if at > self.now]
+
+    def wait(self, timeout: float, *others: Any) -> list[Event]:
+        events = super().wait(timeout, *others)
+        if any(event.ran is not None and event.model in ("rule", "act") for event in events):
+            release = min(self.pending, default=None)
+            within = None if release is None else release + self.after - self.now
+            events.append(Event(DUE, "act", within=within))
+            events.append(Event(DUE, "of another watch", within=0))
+        return events
+
+
+def _fired(world: _Firing, act: float = 1000, until: float = 400) -> list[float]:
+    """When the action has run; the rule runs every 10 s."""
+    ticks = Ticks([Timing("rule", 10), Timing("act", act), Timing("other", 1000)], 0)
+    watcher = Watcher(ticks, world, world, world, Pace(clock=world.clock, ends_at=until))
+    watcher.run()
+    assert sum(name == "other" for _, name in world.started) == 1
+    return [when for when, name in world.started if name == "act"]
+
+
+@pytest.mark.parametrize("after", [0.0, 3.0, 45.0])
+def test_an_action_runs_when_its_first_batch_is_released(after: float) -> None:
+    """Latency = every + after + run, here at most 10 s, `after` and a second of each run."""
+    world = _Firing([12.0, 13.0, 101.0, 222.5], after)
+    ran = _fired(world)
+    assert [at for at, _ in world.done] == [12.0, 13.0, 101.0, 222.5]
+    for at, when in world.done:
+        assert at + after <= when <= at + max(after, 10 + 1) + 1.2
+    assert 4 <= len(ran) <= 5, "at its first tick, and for what is released"
+    assert sum(name == "rule" for _, name in world.started) == 40, "its ticks stay"
+
+
+def test_an_action_without_anything_to_do_runs_at_its_ticks() -> None:
+    """Others may have run the rule."""
+    ran = _fired(_Firing([], 3.0), act=100)
+    assert [int(when) // 100 for when in ran] == [0, 1, 2, 3]
+
+
+def test_an_action_that_fails_is_not_run_over_and_over() -> None:
+    """What has become due since it failed wakes it; what was due then waits for the next try."""
+    world = _Firing([12.0], 3.0)
+    world.broken = {"act"}
+    ran = _fired(world, act=30)
+    assert ran[1] == 21, "released at 15, told at 21"
+    assert len(ran) < 8
+    assert ran[2] - ran[1] > 30
 
 
 def test_what_maintained_models_read_is_told_through_views() -> None:

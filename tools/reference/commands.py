@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import click
@@ -38,12 +38,25 @@ def _command(name: str) -> str:
         lines += ["| option | | default |", "|---|---|---|", *rows, ""]
     if example:
         lines += ["```sh", *example, "```", ""]
-    return "\n".join([*lines, *prose])
+    lines += prose
+    if isinstance(command, click.Group):
+        known = {option.name for option in command.params} - {"as_json"}
+        for word in command.commands.values():
+            lines += _word(f"{name} {word.name}", word, known)
+    return "\n".join(lines)
 
 
-def _options(command: click.Command) -> Iterator[str]:
+def _word(name: str, command: click.Command, known: set[str | None]) -> Iterator[str]:
+    """A word behind a command, with those of its options that the command has not."""
+    usage = " ".join(command.collect_usage_pieces(click.Context(command)))
+    yield from (f"### {name}", "", " ".join(inspect.cleandoc(command.help or "").split()), "")
+    yield from ("<!-- output -->", "```text", f"tapestry {name} {usage}", "```", "")
+    yield from ("| option | | default |", "|---|---|---|", *_options(command, known), "")
+
+
+def _options(command: click.Command, known: Collection[str | None] = ()) -> Iterator[str]:
     for option in command.params:
-        if not isinstance(option, click.Option) or option.hidden:
+        if not isinstance(option, click.Option) or option.hidden or option.name in known:
             continue
         name = ", ".join(f"`{text}`" for text in (*option.opts, *option.secondary_opts))
         if not option.is_flag:

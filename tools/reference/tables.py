@@ -18,9 +18,14 @@ from tapestry.names import (
     STATE_TABLE,
 )
 from tapestry.runs.checks.rejected import OURS
+from tapestry.runs.kinds.action.rule_rows import COLUMNS as RULE_COLUMNS
+from tapestry.runs.kinds.action.rule_rows import NAME as RULES
 from tapestry.runs.kinds.maintained.reasons import Reason
 from tapestry.runs.memories.log import MEMORIES
 from tapestry.runs.protocol.log import CHECKS, RUNS
+from tapestry.runs.tables.batches import COLUMNS as BATCH_COLUMNS
+from tapestry.runs.tables.batches import NAME as BATCHES
+from tapestry.runs.tables.firings import NAME as FIRINGS
 from tapestry.runs.tables.queries import COLUMNS as QUERIES
 from tapestry.runs.tables.writers import NAME as WRITERS
 
@@ -84,6 +89,37 @@ MEANINGS: Mapping[str, str] = {
     "saved_seconds": "about what a run is expected to take less with it",
     "identity": "of what was built: table id, generation, version of its commit; no other is read",
 }
+OF_BATCHES: Mapping[str, str] = {
+    "action": "the action",
+    "life": "which creation or full refresh of the action",
+    "m": "which round; with `i` the name of the batch: `action/m/i`",
+    "i": "its place in the round",
+    "key": "the values of `unique_on`, as JSON; NULL: the batch is one firing",
+    "cut": "of each rule: the generation, its run, and the commits after which and up to which",
+    "firings": "how many commits have fired",
+    "rows": "rows in all bound tables",
+    "first_commit_time": "when the oldest of these commits was made",
+    "release": "when it was due at the earliest",
+    "depth": "how many actions lie before it in a chain",
+    "wave": "batches of a round with the same number are executed by one statement; 0: alone",
+    "event": "`born` (a life begins), `claimed`, `waits`, `done`, `failed`, `dead`, `replayed`,"
+    " `dropped`, `absorbed`",
+    "attempt": "which execution; the first is 1",
+    "claim_id": "the run that has claimed it",
+    "lease_until": "so long it is left to that run",
+    "at": "when this happened, by the clock of who wrote it",
+    "seconds": "how long it took",
+    "error": "why it failed",
+    "rule": "the rule",
+    "position": "up to which version of its table the rule has looked; NULL: it has not run yet",
+    "behind": "how many versions the table has had since",
+    "pending_batches": "batches of the action with firings of this rule that no run has claimed",
+    "pending_rows": "rows in them",
+    "next_release": "when the first of them is released",
+    "failed": "batches that have failed and are tried again",
+    "dead": "batches that have failed for the last time",
+    "looked_at": "the end of the run that has found this",
+}
 TEXT = f"""\
 # Tables
 
@@ -109,6 +145,12 @@ yes: the next run works it out from history |
 | `{MEMORY_PREFIX}…` | rows of a source that several runs need, copied | \
 yes: the next run reads the source |
 | `{MEMORIES_TABLE}` | a log: what was done to those | yes |
+| a rule | the rows that its commits have bound; `<rule>__<name>` those of its other queries | |
+| an action | a view of its batches | |
+| `{FIRINGS}` | the commits that fired each rule | no: what waits is gone then |
+| `{BATCHES}` | what has become of the batches of every action | \
+no: each batch would be executed again |
+| `{RULES}` | a view: what waits between each rule and its actions | yes |
 | `<model>__staged` | rows of a run that failed its checks, until the next run | yes |
 | `<model>__late_…` | late rows of a source, with their arrival | no: runs stop without it |
 | `<model>__known` | hashes of answers that were deleted from the table \
@@ -182,8 +224,11 @@ def page(root: Path) -> str:
         (CHECKS_TABLE, CHECKS),
         (QUERIES_TABLE, QUERIES),
         (MEMORIES_TABLE, MEMORIES),
+        (BATCHES, BATCH_COLUMNS),
+        (RULES, RULE_COLUMNS),
     ):
-        parts += [f"## {name}\n", *_rows(columns)]
+        of_batches = name in (BATCHES, RULES)
+        parts += [f"## {name}\n", *_rows(columns, OF_BATCHES if of_batches else MEANINGS)]
         if "refresh" in columns:
             parts += ["### Reasons\n", REASONS, *_reasons()]
     ours = {name: "bigint" if name == "n" else "string" for name in OURS}
@@ -200,9 +245,9 @@ def _reasons() -> list[str]:
     return ["| reason | |\n|---|---|", *rows, ""]
 
 
-def _rows(columns: Mapping[str, str]) -> list[str]:
-    undescribed = set(columns) - set(MEANINGS)
+def _rows(columns: Mapping[str, str], said: Mapping[str, str] = MEANINGS) -> list[str]:
+    undescribed = set(columns) - set(said)
     if undescribed:
         raise LookupError(f"tools/reference/tables.py says nothing of {sorted(undescribed)}")
-    rows = [f"| `{name}` | {kind} | {MEANINGS[name]} |" for name, kind in columns.items()]
+    rows = [f"| `{name}` | {kind} | {said[name]} |" for name, kind in columns.items()]
     return ["| column | type | |\n|---|---|---|", *rows, ""]

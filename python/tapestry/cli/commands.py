@@ -26,7 +26,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "replay": "Run the project over past data, in steps.",
     "report": "Is everything well? One HTML page about all runs.",
     "rewind": "Forget everything that a model answered after an instant.",
-    "rules": "List batches of actions; replay or drop one.",
+    "rules": "Show what waits for actions; replay or drop a batch.",
     "run": "Run the models once, those of greater priority first.",
     "verify": "Check the tables of models against their queries.",
     "watch": "Run the models again and again, each as often as it says.",

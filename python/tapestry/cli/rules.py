@@ -1,148 +1,181 @@
-"""`tapestry rules`: the batches of actions that are not done; replay or drop one."""
+"""`tapestry rules`: what waits between rules and actions; batches shown, replayed, dropped."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tapestry.cli.options import DbtOptions, project_options
-from tapestry.cli.project import open_project
-from tapestry.errors import ConfigurationError
-from tapestry.words import printable
 
 if TYPE_CHECKING:
-    from tapestry.cli.models import Manifest
-    from tapestry.runs.tables.batches import ActionBatch, ActionLife, BatchesOfAction
+    from tapestry.cli.rules_seen import SeenAction
 
 EXAMPLE = """\b
 Examples:
   tapestry rules
-  tapestry rules --replay compute_comps/7/1
-  tapestry rules --drop compute_comps/7/1
-  tapestry rules --json | jq '.[] | select(.event == "dead")'
+  tapestry rules --dead
+  tapestry rules show compute_comps/7/1
+  tapestry rules replay compute_comps/7/1 compute_comps/7/2
+  tapestry rules drop compute_comps/7/1
+  tapestry rules run compute_comps --now
+  tapestry rules --json | jq '.batches[] | select(.event == "dead")'
 
-A batch is listed until it is done: claimed by a run, failed and waiting for its next attempt, or
-dead. --replay gives a dead batch to the next run of its action, with the same rows and all its
-attempts; --drop gives it up: its rows are never acted upon.
+Each rule with its actions: up to which commit of its table it has looked and how many came since,
+which batches wait and when the first of them is released. Then the batches that are not over:
+claimed by a run, failed and waiting for their next attempt, or dead. --due lists those that a run
+would execute now; --failed and --dead those alone.
 
-Exit codes: 0 done, 1 the table cannot be read or written, 2 wrong usage or no such batch.
+`show` prints the rows of a batch. `replay` gives dead batches to the next run of their action, with
+the same rows and all their attempts; `drop` gives them up: their rows are never acted upon. `run`
+executes what is due of one action, with --now also what is not released yet.
+
+Exit codes: 0 done, 1 the tables cannot be read or written, or a batch is dead after `run`, 2 wrong
+usage or no such batch.
 """
+LIST_OPTIONS = ("due", "failed", "dead")
 
 
-@click.command(epilog=EXAMPLE, short_help="List batches of actions; replay or drop one.")
-@click.option("--replay", metavar="BATCH", help="Let the next run execute a dead batch again.")
-@click.option("--drop", metavar="BATCH", help="Give a dead batch up.")
-@click.option("--json", "as_json", is_flag=True, help="The batches as JSON.")
+@click.group(
+    epilog=EXAMPLE,
+    short_help="Show what waits for actions; replay or drop a batch.",
+    invoke_without_command=True,
+)
+@click.option("--due", is_flag=True, help="The batches that a run would execute now.")
+@click.option("--failed", is_flag=True, help="The batches that have failed and wait.")
+@click.option("--dead", is_flag=True, help="The batches that have failed for the last time.")
+@click.option("--json", "as_json", is_flag=True, help="The rules and the batches as JSON.")
 @project_options
-def rules(replay: str | None, drop: str | None, as_json: bool, given: DbtOptions) -> None:
-    """List the batches of actions that are not done; replay or drop a dead one."""
+@click.pass_context
+def rules(
+    context: click.Context, due: bool, failed: bool, dead: bool, as_json: bool, given: DbtOptions
+) -> None:
+    """List what waits between rules and actions; show, replay, drop and run batches."""
     from tapestry.cli.models import read_manifest
+    from tapestry.cli.rules_seen import chosen_batches, seen_actions, told_row
+    from tapestry.instants import now_utc
 
-    if replay is not None and drop is not None:
-        raise click.UsageError("--replay and --drop at once: give one of them")
-    manifest = read_manifest(given)
-    if replay is not None or drop is not None:
-        said = _settle(manifest, replay or drop or "", replay is not None)
-        click.echo(json.dumps({"said": said}) if as_json else said)
+    if context.invoked_subcommand is not None:
+        _refuse_list_options(context)
         return
-    listed = [_told(name, one) for name, one in _open(manifest)]
+    wanted = {word for word, on in zip(LIST_OPTIONS, (due, failed, dead), strict=True) if on}
+    seen = seen_actions(read_manifest(given))
+    batches = chosen_batches(seen, wanted, now_utc())
     if as_json:
-        click.echo(json.dumps(listed, indent=2))
-    elif not listed:
-        click.echo("no batch waits for an attempt, and none is dead")
+        rows = [told_row(row) for one in seen for row in one.rows]
+        click.echo(json.dumps({"rules": rows, "batches": batches}, indent=2))
     else:
-        for one in listed:
-            click.echo("  ".join(str(value) for value in one.values() if value not in (None, "")))
+        _print(seen, batches, all_of_them=not wanted)
 
 
-def _actions(manifest: Manifest) -> dict[str, str]:
-    """The relations of the project's actions, by their names."""
-    from tapestry.runs.query.relations import plain
+@rules.command("show", short_help="Print the rows of a batch.")
+@click.argument("batch")
+@click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 100_000))
+@click.option("--json", "as_json", is_flag=True, help="The batch and its rows as JSON.")
+@project_options
+def show(batch: str, limit: int, as_json: bool, given: DbtOptions) -> None:
+    """Print what has become of BATCH, and the rows that it holds."""
+    from tapestry.cli.models import read_manifest
+    from tapestry.cli.rules_settle import shown_batch
 
-    nodes = manifest.models.items()
-    found = {n: node for n, node in nodes if node["config"].get("materialized") == "action"}
-    return {name: plain(node["relation_name"]) for name, node in found.items()}
+    found = shown_batch(read_manifest(given), batch, limit)
+    if as_json:
+        click.echo(json.dumps(found, indent=2, default=str))
+        return
+    from tapestry.cli.show import console
 
-
-def _open(manifest: Manifest) -> list[tuple[str, ActionBatch]]:
-    found = []
-    with open_project(manifest.given) as project:
-        for name, relation in sorted(_actions(manifest).items()):
-            batches = _batches(project, relation)
-            life = batches.life()
-            found += [(name, one) for one in batches.unfinished(life)] if life is not None else []
-    return found
-
-
-def _batches(project: Any, relation: str) -> BatchesOfAction:
-    from tapestry.names import STATE_TABLE
-    from tapestry.runs.tables.batches import BatchesOfAction, batches_table
-
-    table = batches_table(f"{project.schema}.{STATE_TABLE}")
-    return BatchesOfAction(project.session, table, relation)
+    to = console()
+    to.print(_line(found["batch"]), markup=False)
+    for name, table in found["tables"].items():
+        to.print(_table(f"{name}, {table['told']}", table["columns"], table["rows"]))
 
 
-def _settle(manifest: Manifest, named: str, again: bool) -> str:
-    """Replay or drop a dead batch; raises ConfigurationError where there is none of that name."""
-    from tapestry.instants import now_utc
-    from tapestry.runs.tables.batches import DEAD, DROPPED, REPLAYED
+@rules.command("replay", short_help="Let the next run execute dead batches again.")
+@click.argument("batch", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="What was done as JSON.")
+@project_options
+def replay(batch: tuple[str, ...], as_json: bool, given: DbtOptions) -> None:
+    """Give each dead BATCH to the next run of its action, with all its attempts."""
+    _settle(batch, True, as_json, given)
 
-    action, _, place = named.partition("/")
-    actions = _actions(manifest)
-    if action not in actions:
-        raise ConfigurationError(
-            f"the project has no action {printable(action)}",
-            hint="name a batch as `tapestry rules` does, like compute_comps/7/1",
-        )
-    with open_project(manifest.given) as project:
-        batches = _batches(project, actions[action])
-        life = batches.life()
-        dead = [] if life is None else [b for b in batches.unfinished(life) if b.event.what == DEAD]
-        one = next((batch for batch in dead if batch.place == place), None)
-        if life is None or one is None:
-            raise ConfigurationError(
-                f"{printable(named)} is no dead batch",
-                hint=f"dead are: {', '.join(f'{action}/{b.place}' for b in dead) or 'none'}",
+
+@rules.command("drop", short_help="Give dead batches up.")
+@click.argument("batch", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="What was done as JSON.")
+@project_options
+def drop(batch: tuple[str, ...], as_json: bool, given: DbtOptions) -> None:
+    """Give each dead BATCH up: its rows are never acted upon."""
+    _settle(batch, False, as_json, given)
+
+
+@rules.command("run", short_help="Execute what is due of an action, or all that waits.")
+@click.argument("action")
+@click.option("--now", "at_once", is_flag=True, help="Also what is not released yet.")
+@click.option("--json", "as_json", is_flag=True, help="What was done as JSON.")
+@project_options
+def run(action: str, at_once: bool, as_json: bool, given: DbtOptions) -> None:
+    """Execute the batches of ACTION that are due, without its rules and hooks."""
+    from tapestry.cli.models import read_manifest
+    from tapestry.cli.rules_settle import ran_action
+
+    said = ran_action(read_manifest(given), action, at_once)
+    click.echo(json.dumps({"said": said}) if as_json else f"{action}: {said}")
+
+
+def _settle(named: tuple[str, ...], again: bool, as_json: bool, given: DbtOptions) -> None:
+    from tapestry.cli.models import read_manifest
+    from tapestry.cli.rules_settle import settle_batches
+
+    said = settle_batches(read_manifest(given), named, again)
+    click.echo(json.dumps({"said": said}) if as_json else "\n".join(said))
+
+
+def _refuse_list_options(context: click.Context) -> None:
+    """Raise click.UsageError for options of the list before a word that lists nothing.
+
+    dbt's own would be lost there: they belong behind the word.
+    """
+    given = click.core.ParameterSource.COMMANDLINE
+    for option in context.command.params:
+        if option.name is not None and context.get_parameter_source(option.name) == given:
+            raise click.UsageError(
+                f"{option.opts[0]} before `{context.invoked_subcommand}`: options of a word stand"
+                " behind it"
             )
-        if not again:
-            batches.note_events(life, [one.became(DROPPED, now_utc(), 0)])
-            return f"{named}: dropped"
-        new = _claimed_again(batches, life, one)
-        batches.note_events(life, [one.became(REPLAYED, now_utc(), 0)])
-    return f"{named}: the next run of {action} executes it as {action}/{new.place}"
 
 
-def _claimed_again(batches: BatchesOfAction, life: ActionLife, dead: ActionBatch) -> ActionBatch:
-    """The same rows as a new batch, whose lease is over: whoever runs next executes it."""
-    from tapestry.instants import now_utc
-    from tapestry.quoting import string
-    from tapestry.runs.tables.batches import CLAIMED, BatchEvent
+def _print(seen: list[SeenAction], batches: list[dict[str, Any]], all_of_them: bool) -> None:
+    from tapestry.cli.rules_seen import told_row
+    from tapestry.cli.show import console
 
-    now, claim_id = now_utc(), f"replay of {dead.place}"
-    event = BatchEvent(CLAIMED, 1, claim_id, now, now)
-    earlier = batches.read_rows("m", f"life = {string(life.id)} AND claim_id = {string(claim_id)}")
-    if earlier:  # claimed by a command that was killed before it was done
-        return replace(dead, m=int(earlier[0][0]), i=1, wave=0, event=event)
-    new = replace(dead, m=batches.last_round(life) + 1, i=1, wave=0, event=event)
-    if not batches.claim_round(life, [new]):
-        raise ConfigurationError(
-            "a run of the action has begun at the same time", hint="try once more"
-        )
-    return new
+    to = console()
+    if all_of_them:
+        rows = [told_row(row) for one in seen for row in one.rows]
+        if rows:
+            listed = [["" if v is None else str(v) for v in row.values()] for row in rows]
+            to.print(_table("", list(rows[0]), listed))
+    for one in seen:
+        if one.error:
+            to.print(f"{one.name}: {one.error}", markup=False)
+    if not batches:
+        none = "no batch waits for an attempt, and none is dead" if all_of_them else "none"
+        to.print(none)
+    for batch in batches:
+        to.print(_line(batch), markup=False)
 
 
-def _told(name: str, one: ActionBatch) -> dict[str, Any]:
-    event = one.event
-    return {
-        "batch": f"{name}/{one.place}",
-        "event": event.what,
-        "key": one.key,
-        "firings": one.firings,
-        "rows": one.rows,
-        "attempt": event.attempt,
-        "at": None if event.at is None else event.at.isoformat(),
-        "error": None if event.error is None else printable(event.error),
-    }
+def _line(batch: dict[str, Any]) -> str:
+    return "  ".join(f"{value}" for value in batch.values() if value not in (None, ""))
+
+
+def _table(title: str, columns: list[str], rows: list[list[str]]) -> Any:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(title), title_justify="left")
+    for column in columns:
+        table.add_column(escape(column), overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(str(value)) for value in row))
+    return table

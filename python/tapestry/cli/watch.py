@@ -34,7 +34,8 @@ Examples:
 A model runs every `every:` of its configuration, or as often as --every says; of two that are due
 the one with the greater `priority:` goes first, with what it reads. One that `tapestry queries` has
 switched off is skipped. A maintained model runs before its tick, too, when a table that it reads
-has a new version, if that lies on this machine. Ticks do not drift: those that pass while a model
+has a new version, if that lies on this machine; an action when its first batch is released, or
+tried again. Ticks do not drift: those that pass while a model
 runs are counted, not made up for. A model that fails is left alone for a while, twice as long each
 time, up to ten minutes; the others go on. SIGTERM or Ctrl-C ends it after what is under way; a
 second one at once.

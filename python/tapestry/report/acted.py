@@ -21,7 +21,18 @@ from tapestry.runs.tables.batches import BORN, CLAIMED, DEAD, DONE, FAILED
 from tapestry.runs.tables.batches import NAME as TABLE
 
 KEY: Final = ("action", "m", "i")
-EVENTS: Final = (BORN, CLAIMED, DONE, FAILED, DEAD, "replayed", "dropped", "absorbed", "released")
+EVENTS: Final = (
+    BORN,
+    CLAIMED,
+    DONE,
+    FAILED,
+    DEAD,
+    "replayed",
+    "dropped",
+    "absorbed",
+    "released",
+    "waits",
+)
 
 
 @dataclass(frozen=True)

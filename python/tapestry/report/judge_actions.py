@@ -35,7 +35,8 @@ def _troubles(name: str, acted: ActionRecord) -> Iterator[Trouble]:
             serious=True,
             since=min(one.at for one in dead),
             why=dead[0].error or "the table holds no message",
-            do=f"correct the cause, then tapestry rules --replay {dead[0].name}; or --drop it",
+            do="correct the cause, then tapestry rules replay"
+            f" {dead[0].name}; or drop it (tapestry rules show prints its rows)",
         )
     if failed := acted.with_event(FAILED):
         yield Trouble(

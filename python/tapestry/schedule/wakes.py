@@ -1,8 +1,11 @@
-"""Models that are to run before their tick, because a table that they read has a new version.
+"""Models that are to run before their tick: a table that they read has moved, or something is due.
 
 A run tells which versions it read.  Delta names the commit of version n+1 before anybody reads it,
 so that one look whether that file is there says whether something has changed: no dbt, no Spark.
 Tables whose log is not a folder of this machine are not looked at: their models run at their ticks.
+
+After each invocation with a rule or an action somebody has looked when each action's first batch is
+released, or tried again: at that instant the action runs.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ Versions = Mapping[str, tuple[str, int]]
 """A table -> where it lies, and the version that was read."""
 PAUSE = 1.0
 """Seconds between the end of a run and a wake, at least."""
+LATER = 0.05
+"""Seconds after its release at which a batch is due for sure, whichever clock is asked."""
 
 
 @dataclass
@@ -24,11 +29,14 @@ class Wakes:
 
     reads
         Model -> the tables that it reads, through views too.
+    due
+        Action -> when its first batch is due.
     """
 
     reads: Mapping[str, Collection[str]] = field(default_factory=dict)
     seen: dict[str, Versions] = field(default_factory=dict)
     ended: dict[str, float] = field(default_factory=dict)
+    due: dict[str, float] = field(default_factory=dict)
 
     def note(self, model: str, versions: Versions, now: float) -> None:
         """Take in which versions a run of a model has read, which ends now."""
@@ -42,6 +50,26 @@ class Wakes:
         if now - self.ended.get(model, now) < pause:
             return False
         return any(_has_next(place, version) for place, version in self.seen[model].values())
+
+    def note_due(self, model: str, within: float | None, now: float) -> None:
+        """Take in that an action has something to do in so many seconds; None: nothing waits."""
+        if within is None:
+            self.due.pop(model, None)
+        else:
+            self.due[model] = now + within + LATER
+
+    def wakes_at(self, model: str, failed: bool) -> float | None:
+        """When an action is to run before its tick; None: at its tick.
+
+        Not sooner than a pause after its last run: what was due then, another process is at. After
+        a run that failed only what becomes due later wakes it.
+        """
+        at, ended = self.due.get(model), self.ended.get(model)
+        if at is None or ended is None:
+            return at
+        if failed and at <= ended:
+            return None
+        return max(at, ended + PAUSE)
 
 
 def _has_next(place: str, version: int) -> bool:

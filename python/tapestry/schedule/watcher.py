@@ -16,7 +16,7 @@ from tapestry.schedule.pool import LOST
 from tapestry.schedule.ticks import Ticks
 from tapestry.schedule.wakes import Wakes
 from tapestry.schedule.warm import FAILED, OK, Ran
-from tapestry.schedule.worker import RAN, READ, STARTED, WARNED, Event
+from tapestry.schedule.worker import DUE, RAN, READ, STARTED, WARNED, Event
 
 WAITING, RUNNING, BACKING_OFF = "waiting", "running", "backing off"
 REFRESH = 0.5
@@ -147,15 +147,31 @@ class Watcher:
             idle = not turn.running and not turn.failures and turn.due > now
             if idle and self.wakes.moved(name, now, turn.expected):
                 self.ticks.wake(name, now)
+        for name, at in self._due_actions().items():
+            if at <= now:
+                self.wakes.due.pop(name)
+                self.ticks.wake(name, now)
         while self._pool.idle:
             names = self.ticks.take(now, self._pool.idle, self._pool.size, self._together)
             if not names:
                 return
             self._pool.give(names)
 
+    def _due_actions(self) -> dict[str, float]:
+        """When actions are to run before their ticks, of those that are not running."""
+        found = {}
+        for name in self.wakes.due:
+            turn = self.ticks.turns[name]
+            at = None if turn.running else self.wakes.wakes_at(name, bool(turn.failures))
+            if at is not None:
+                found[name] = at
+        return found
+
     def _patience(self, now: float) -> float:
         """Seconds to the next tick, at most until somebody wants to see the clock move."""
-        due = self.ticks.next_due()
+        due = min([*self._due_actions().values()], default=None)
+        tick = self.ticks.next_due()
+        due = tick if due is None or tick is None else min(due, tick)
         wait = REFRESH if due is None or due <= now else min(REFRESH, due - now)
         return wait if self._ends_at is None else min(wait, max(0.0, self._ends_at - now))
 
@@ -166,6 +182,8 @@ class Watcher:
             self._view.note(f"a worker was lost: {event.message}")
         elif event.kind == READ and event.model in self.wakes.reads:
             self.wakes.note(event.model, event.versions, self._clock())
+        elif event.kind == DUE and event.model in self.ticks.turns:
+            self.wakes.note_due(event.model, event.within, self._clock())
         elif event.kind == WARNED:
             self._warn(event.message)
         elif event.kind == RAN and event.ran is not None:
@@ -184,7 +202,9 @@ class Watcher:
         line = self.lines[ran.model]
         failed = ran.status == FAILED
         seconds = ran.seconds if ran.status == OK else None
-        self.ticks.ended(ran.model, self._clock(), seconds, failed)
+        now = self._clock()
+        self.ticks.ended(ran.model, now, seconds, failed)
+        self.wakes.ended[ran.model] = now
         line.status = BACKING_OFF if failed else WAITING
         line.rows = ran.rows
         line.total += ran.rows

@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from tapestry.children import start_tracker
+from tapestry.instants import now_utc
 from tapestry.schedule.wakes import Versions
 from tapestry.schedule.warm import FAILED, OK, SKIPPED, Ran, Warm, name_of, ran_of
 
 READY, BROKEN, STARTED, RAN, FREE = "ready", "broken", "started", "ran", "free"
 READ = "read"
+DUE = "due"
 WARNED = "warned"
 _WARNINGS = ("AdapterEventWarning", "JinjaLogWarning")
 """What dbt calls the warnings of an adapter, and those of a model's own macros."""
@@ -37,7 +39,8 @@ class Event:
 
     kind
         ``ready`` and ``broken`` once, when the project is parsed or cannot be; ``started`` and
-        ``ran`` for each model, then ``read`` with the tables that its invocation has found;
+        ``ran`` for each model, then ``read`` with the tables that its invocation has found, and
+        ``due`` for each action, in how many seconds it has something to do (None: nothing waits);
         ``warned`` for what the adapter or a model warned of; ``free`` when an invocation is over.
     """
 
@@ -46,6 +49,7 @@ class Event:
     ran: Ran | None = None
     message: str = ""
     versions: Versions = field(default_factory=dict)
+    within: float | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class Worker:
             self._tell(Event(BROKEN, message=_text(error)))
             return
         self._tell(Event(READY))
+        _watch_queues()
         while True:
             try:
                 names = self._pipe.recv()
@@ -111,6 +116,8 @@ class Worker:
         versions = _versions_read() if ran else {}
         for name in [one.model for one in ran if one.status == OK and versions]:
             self._tell(Event(READ, name, versions=versions))
+        for name, within in _actions_due().items():
+            self._tell(Event(DUE, name, within=within))
         self._tell(Event(FREE))
 
     def _on_event(self, message: Any) -> None:
@@ -149,6 +156,24 @@ def _versions_read() -> Versions:
     from dbt.adapters.tapestry.invocations import versions_read
 
     return versions_read()
+
+
+def _watch_queues() -> None:
+    """Have what waits for actions looked at after each invocation."""
+    from dbt.adapters.tapestry.queues import watch_queues
+
+    watch_queues()
+
+
+def _actions_due() -> dict[str, float | None]:
+    """In how many seconds each action has something to do, of those that were looked at."""
+    from dbt.adapters.tapestry.queues import next_due
+
+    now = now_utc()
+    return {
+        name_of(unique_id): None if at is None else (at - now).total_seconds()
+        for unique_id, at in next_due().items()
+    }
 
 
 def _text(error: BaseException) -> str:

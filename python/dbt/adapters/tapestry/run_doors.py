@@ -29,9 +29,12 @@ from dbt.adapters.tapestry.nodes import (
     node_warnings,
     shown_model,
 )
+from dbt.adapters.tapestry.queues import look_at_queues, note_run
 from dbt.adapters.tapestry.response import RunResponse, response_of
 from dbt.adapters.tapestry.session import DbtSession
+from dbt.adapters.tapestry.show_rules import show_rule
 from dbt.adapters.tapestry.switched_off import skipped
+from dbt.adapters.tapestry.tested_rules import rule_over_given
 from dbt.adapters.tapestry.trigger_cycles import refuse_cycles
 from dbt.adapters.tapestry.unit_tests import as_compiled, refuse_as_a_run, tested_model
 from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
@@ -170,7 +173,12 @@ class RunDoors(metaclass=AdapterMeta):
         """Carry a plan out."""
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
-            return execute(session, plan, current_invocation(self.config, session))
+            outcome = None
+            try:
+                outcome = execute(session, plan, current_invocation(self.config, session))
+                return outcome
+            finally:
+                note_run(plan.model, outcome)
 
     @available
     def write_guarded(self, plan: Planned, node: dict[str, Any], graph: dict[str, Any]) -> None:
@@ -198,6 +206,8 @@ class RunDoors(metaclass=AdapterMeta):
         """
         with dbt_errors():
             session = DbtSession(self)  # type: ignore[arg-type]
+            if (shown := show_rule(self.config, session, node, graph, sql, var)) is not None:
+                return AskedQuery(shown)
             clock = given_clock(var, session)
             if clock is None and without_qualify(authored(sql)) == sql:
                 return AskedQuery(sql)
@@ -220,16 +230,30 @@ class RunDoors(metaclass=AdapterMeta):
             tested = tested_model(manifest, test)
             if tested is None:
                 return clock_only(sql, s)
+            if (rule := rule_over_given(session, manifest, tested, sql, session.time_zone)) != sql:
+                return AskedQuery(rule)
             asked = UnitTest.read(sql)
             compiled = partial(as_compiled, self.config, manifest, tested["unique_id"])
             untold = refuse_as_a_run(session, manifest, tested, asked, session.time_zone, compiled)
             return AskedQuery(sql if s is None else asked.at(s), untold)
+
+    @available.parse_none
+    def tested_rule(self, sql: str, test: dict[str, Any]) -> str:
+        """The query of a unit test of a rule; that of another model stays as it is."""
+        with dbt_errors():
+            session = DbtSession(self)  # type: ignore[arg-type]
+            manifest = self._macro_resolver  # type: ignore[attr-defined]
+            tested = tested_model(manifest, test)
+            if tested is None:
+                return sql
+            return rule_over_given(session, manifest, tested, sql, session.time_zone)
 
     def cleanup_connections(self) -> None:
         """dbt calls this once, when all nodes are done: runs are logged, answers delivered,
         memories kept; at last what models held together is released."""
         try:
             write_runs(self)
+            look_at_queues(self)
             deliver_noted(self)
             keep_noted_memories(self)
         finally:

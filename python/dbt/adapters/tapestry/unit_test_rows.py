@@ -8,11 +8,17 @@ from typing import Any
 
 from dbt.adapters.tapestry.seed_cells import NULLS
 from tapestry.errors import ConfigurationError
-from tapestry.quoting import Sql, authored, string, type_text
+from tapestry.quoting import Sql, authored, identifier, string, type_text
 from tapestry.runs.engine.column_types import ColumnType, read_kind, sql_type
 from tapestry.runs.engine.written_values import UnfitError, reader_of
 from tapestry.runs.model.declare import short
 
+OF_FEED = {
+    "_change_type": "string",
+    "_commit_version": "bigint",
+    "_commit_timestamp": "timestamp",
+}
+"""Columns that a row of a changed table may have besides its own, in a test of a rule."""
 _NESTED = ("struct", "array", "map")
 _TEXTS = ("string", "binary", "varchar", "char")
 _OF_VALUES = (
@@ -35,6 +41,8 @@ def row_as_sql(
     place = "expect" if expected else f"given of {test.get('name')}"
     fixture = "expected output" if expected else f"'{test.get('name')}'"
     found: dict[str, Sql] = {}
+    changes = not expected and any(str(name).lower() in OF_FEED for name in row)
+    own, types = types, {**types, **OF_FEED} if changes else types
     for name, value in row.items():
         problem = _problem_of(name, types, found, fixture)
         hint = "let the row have columns of its input only, each once"
@@ -50,7 +58,20 @@ def row_as_sql(
                 where=f"{test.get('original_file_path') or ''}, row {dict(row)}",
                 hint=hint,
             )
-    return found
+    return _with_feed(found, own) if changes else found
+
+
+def _with_feed(found: dict[str, Sql], own: Mapping[str, str]) -> dict[str, Sql]:
+    """The values of a changed row: the columns of the feed stand before one of the table's own.
+
+    dbt names only those after a value.
+    """
+    nothing = {name: Sql(f"cast(null as {type_text(kind)})") for name, kind in OF_FEED.items()}
+    feed = {name: found.pop(name, nothing[name]) for name in OF_FEED}
+    name = next(iter(found), next(iter(own)))
+    value = found.get(name, Sql(f"cast(null as {sql_type(own[name])})"))
+    listed = ", ".join(f"{one} as {identifier(column)}" for column, one in feed.items())
+    return {**found, name: Sql(f"{listed}, {value}")}
 
 
 def _problem_of(name: Any, types: Mapping[str, str], found: Mapping[str, Any], fixture: str) -> str:

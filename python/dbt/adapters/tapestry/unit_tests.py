@@ -49,15 +49,13 @@ def refuse_as_a_run(
     Returns a sentence where nothing can be told, for a table that the query reads is not there and
     no rows are given for it; else nothing.  Raises Refusal and ConfigurationError.
     """
-    graph = manifest.flat_graph or {
-        kind: _as_dicts(getattr(manifest, kind)) for kind in ("nodes", "sources")
-    }
+    graph = graph_of(manifest)
     inputs = {}
     every = {**graph["nodes"], **graph["sources"]}
     for unique_id in (tested["unique_id"], *tested["depends_on"]["nodes"]):
         node = every.get(unique_id)
         if node is not None and node.get("relation_name"):
-            inputs[_cte_of(node)] = node["relation_name"]
+            inputs[cte_of(node)] = node["relation_name"]
     text = test.over(inputs) if set(test.names) <= set(inputs) else authored(compiled())
     model = model_of(tested, graph, text, "", zone)
     given = {plain(inputs[n]): test.rows_of(n) for n in test.names if n in inputs}
@@ -69,6 +67,14 @@ def refuse_as_a_run(
         raise
     kind_of(model).refuse(model, relations.catalog)
     return ""
+
+
+def graph_of(manifest: Any) -> Mapping[str, Any]:
+    """The nodes and sources of a manifest as macros see them."""
+    if manifest.flat_graph:
+        graph: Mapping[str, Any] = manifest.flat_graph
+        return graph
+    return {kind: _as_dicts(getattr(manifest, kind)) for kind in ("nodes", "sources")}
 
 
 class _GivenPins(Pins):
@@ -105,7 +111,7 @@ def as_compiled(config: Any, manifest: Any, unique_id: str) -> str:
     return str(Compiler(config).compile_node(node, manifest, write=False).compiled_code)
 
 
-def _cte_of(node: Mapping[str, Any]) -> str:
+def cte_of(node: Mapping[str, Any]) -> str:
     """What dbt's CTE of the rows given for a node is called, without what all begin with."""
     if node["resource_type"] == "source":
         return f"{node['source_name']}__{node['name']}".lower()

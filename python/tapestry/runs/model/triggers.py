@@ -22,6 +22,15 @@ def mark(relations: Iterable[str]) -> str:
     return f"/* triggered_by {listed} */"
 
 
+def marks_in(sql: str) -> str:
+    """The comments of a text that say what triggers its model.
+
+    >>> marks_in("with a as (select 1) /* triggered_by [] */ select 2")
+    '/* triggered_by [] */'
+    """
+    return "\n".join(found[0] for found in _MARK.finditer(sql))
+
+
 def triggers_of(model: Model) -> tuple[str, ...]:
     """The relations that a model names in `triggered_by`, in order.
 

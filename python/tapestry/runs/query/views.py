@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from tapestry.runs.engine.session import Session
 from tapestry.runs.query.holding import make, new_view
@@ -19,8 +20,13 @@ class ComputedView:
 
 @dataclass
 class Views:
-    """The views that a plan has made; ``release`` where it is not carried out."""
+    """The views that a plan has made; ``release`` where it is not carried out.
 
+    at_once
+        Is a view computed when ``compute`` is called?
+    """
+
+    at_once: ClassVar[bool] = True
     session: Session
     names: list[str] = field(default_factory=list)
     computed: list[ComputedView] = field(default_factory=list)
@@ -35,6 +41,8 @@ class Views:
     def compute(self, select: str) -> str:
         """The same, computed now: the statements that read it are planned by its size."""
         view = self.keep(select)
+        if not self.at_once:
+            return view
         ((rows,),) = self.session.rows(f"SELECT count(*) FROM {view}")
         self.computed.append(ComputedView(view, int(rows)))
         return view

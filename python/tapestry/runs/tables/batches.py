@@ -231,16 +231,21 @@ class BatchesOfAction:
 
     def unfinished(self, life: ActionLife) -> list[ActionBatch]:
         """The batches that are neither done nor over, each by its last event."""
+        return self._newest(life, f"event IN ({', '.join(map(string, OPEN))})")
+
+    def find_batch(self, life: ActionLife, m: int, i: int) -> ActionBatch | None:
+        """A batch by its place, with its last event; None: there is none."""
+        return next(iter(self._newest(life, f"m = {m:d} AND i = {i:d}")), None)
+
+    def _newest(self, life: ActionLife, condition: str) -> list[ActionBatch]:
+        """Batches by their last event, of which the condition holds."""
         listed = ", ".join(_read(name) for name in COLUMNS if name not in ("action", "life"))
         newest = "row_number() OVER (PARTITION BY m, i ORDER BY at DESC, attempt DESC) AS _newest"
         inner = (
             f"(SELECT *, {newest} FROM {relation_name(self.table.name)} WHERE action ="
             f" {string(self.action)} AND life = {string(life.id)} AND event <> {string(BORN)})"
         )
-        rows = self._rows(
-            f"SELECT {listed} FROM {inner} WHERE _newest = 1"
-            f" AND event IN ({', '.join(map(string, OPEN))})"
-        )
+        rows = self._rows(f"SELECT {listed} FROM {inner} WHERE _newest = 1 AND {condition}")
         return [_batch(row) for row in sorted(rows, key=lambda row: (row[0], row[1]))]
 
     def last_round(self, life: ActionLife) -> int:

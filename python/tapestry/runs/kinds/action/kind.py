@@ -11,6 +11,7 @@ from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import KEYS, config_of
+from tapestry.runs.kinds.action.explain import explain_action
 from tapestry.runs.kinds.action.perform import Perform
 from tapestry.runs.kinds.action.python_call import parts_of, targets_of
 from tapestry.runs.kinds.action.statement import names_said
@@ -71,14 +72,8 @@ class Action:
     def explain(
         self, session: Session, model: Model, invocation: Invocation, stored: bool
     ) -> Explained:
-        """How its batches are made."""
-        config = config_of(model.config.own)
-        how = "one batch a firing"
-        if config.unique:
-            how = "one batch of all firings"
-        elif config.unique_on:
-            how = f"one batch for each {', '.join(config.unique_on)}"
-        return Explained((), strategy=how)
+        """How its batches are made and executed."""
+        return explain_action(session, model, invocation)
 
     def audit(
         self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int

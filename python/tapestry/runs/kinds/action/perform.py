@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -58,6 +58,8 @@ from tapestry.words import counted
 
 logger = logging.getLogger(__name__)
 LONGEST_BACKOFF = timedelta(minutes=10)
+EVER = datetime(9999, 12, 31, tzinfo=timezone.utc)
+"""Every release is before it."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,14 @@ class Perform(OwnRun):
 
     anew
         A life of its own begins: what waits is dropped.
+    at_once
+        What is not released yet, or waits for its next attempt, is due, too.
     """
 
     model: Model
     anew: bool = False
     told: Told = field(default_factory=Told)
+    at_once: bool = False
 
     @property
     def main(self) -> str:
@@ -97,7 +102,7 @@ class Perform(OwnRun):
 
         Raises ActionFailed where one of them is dead now, after all others have been executed.
         """
-        return BatchRound(session, self.model, invocation).run(self.anew)
+        return BatchRound(session, self.model, invocation, self.at_once).run(self.anew)
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,7 @@ class BatchRound:
     session: Session
     model: Model
     invocation: Invocation
+    at_once: bool = False
 
     @property
     def config(self) -> ActionConfig:
@@ -202,7 +208,7 @@ class BatchRound:
         """Is a batch with this last event left as it is now?"""
         if last.what == CLAIMED:
             return last.lease_until is None or last.lease_until > now
-        t = self.invocation.clock.instant
+        t = EVER if self.at_once else self.invocation.clock.instant
         return last.what == DEAD or (last.what == FAILED and self.waits_until(last) > t)
 
     def waits_until(self, failed: BatchEvent) -> datetime:
@@ -227,7 +233,8 @@ class BatchRound:
         if most <= 0:
             return []
         life, waiting = one.life, self.waiting(one.life, one.rules)
-        due = waiting.due(waiting.closed_by(), most, self.held(opened))
+        by = EVER if self.at_once else waiting.closed_by()
+        due = waiting.due(by, most, self.held(opened))
         if not due:
             return []
         m, event = self.batches.last_round(life) + 1, self.leased(1, now_utc(), uuid4().hex)
@@ -330,8 +337,8 @@ class BatchRound:
                 f"{counted(len(dead), 'batch', 'batches')} of {self.model.name} {said}:"
                 f" {dead[0].event.error}",
                 where=self.model.file,
-                hint="correct it, then tapestry rules --replay"
-                f" {self.model.name}/{dead[0].place}; or --drop it",
+                hint="correct it, then tapestry rules replay"
+                f" {self.model.name}/{dead[0].place}; or drop it",
             )
         failed = sum(one.event.what == FAILED for one in ended)
         done = [one for one in ended if one.event.what == DONE]

@@ -12,6 +12,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.rule.baseline import begins_at_baseline
 from tapestry.runs.kinds.rule.config import KEYS
+from tapestry.runs.kinds.rule.explain import explain_rule
 from tapestry.runs.kinds.rule.plan_run import NextRuleRun
 from tapestry.runs.kinds.rule.triggers import read_rule
 from tapestry.runs.model.keys import KindKeys
@@ -53,10 +54,10 @@ class Rule:
     ) -> Explained:
         """The queries over all commits of a window."""
         try:
-            read_rule(session, model, invocation)
+            rule = read_rule(session, model, invocation)
         except Refusal as refusal:
             return Explained((), refusal)
-        return Explained((), strategy="over commits")
+        return explain_rule(session, model, invocation, rule)
 
     def audit(
         self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int

@@ -1,0 +1,122 @@
+"""The view ``tapestry_rules``: a row a rule and action, with what waits between them.
+
+Where a rule has got to is told by its table and the state together, what waits by JSON texts and
+the rows of each rule: no view can say that of itself. So the view holds the rows as they were found
+at the end of a run that has changed any of it (rules, section 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from tapestry.quoting import identifier, identifiers, relation_name, string, timestamp
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.action.queue import ActionQueue
+from tapestry.runs.kinds.action.rules_read import RuleRead
+from tapestry.runs.model.model import Model
+from tapestry.runs.model.triggers import triggers_of
+from tapestry.runs.sources.pins import Pinned
+from tapestry.runs.tables.batches import DEAD, FAILED
+
+NAME: Final = "tapestry_rules"
+COLUMNS: Final = {
+    "rule": "string",
+    "action": "string",
+    "position": "bigint",
+    "behind": "bigint",
+    "pending_batches": "bigint",
+    "pending_rows": "bigint",
+    "next_release": "timestamp",
+    "failed": "bigint",
+    "dead": "bigint",
+    "looked_at": "timestamp",
+}
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """A rule and an action, with what waits between them.
+
+    position
+        The version of its table up to which the rule has looked; None: it has not run yet.
+    behind
+        How many versions the table has had since.
+    """
+
+    rule: str
+    action: str
+    position: int | None = None
+    behind: int | None = None
+    pending_batches: int = 0
+    pending_rows: int = 0
+    next_release: datetime | None = None
+    failed: int = 0
+    dead: int = 0
+
+
+def rule_rows(
+    session: Session, model: Model, invocation: Invocation, queue: ActionQueue
+) -> Iterator[RuleRow]:
+    """The rows of an action, in the order in which it names its rules."""
+    read = {rule.relation: rule for rule in queue.rules}
+    for name in triggers_of(model):
+        if name not in read:
+            yield RuleRow(name, model.relation)
+            continue
+        position, newest = _positions(session, invocation, read[name])
+        waiting = [one for one in queue.waiting if name in one.cut]
+        opened = [one.event.what for one in queue.opened if name in one.cut]
+        yield RuleRow(
+            name, model.relation, position,
+            None if position is None or newest is None else max(0, newest - position),
+            len(waiting), sum(one.rows for one in waiting),
+            min((one.release for one in waiting), default=None),
+            opened.count(FAILED), opened.count(DEAD),
+        )  # fmt: skip
+
+
+def _positions(
+    session: Session, invocation: Invocation, rule: RuleRead
+) -> tuple[int | None, int | None]:
+    """The version that a rule has got to in its table, and the newest one of that."""
+    row = invocation.states.of(session, rule.generation)
+    if row is None:
+        return None, None
+    position = row.after if rule.n == row.n or row.before is None else row.before
+    pin = position.pins.get(rule.table)
+    now = invocation.pins.of(session, rule.table)
+    newest = now.pin.version if isinstance(now, Pinned) else None
+    return None if pin is None else pin.version, newest
+
+
+def write_view(session: Session, name: str, rows: Sequence[RuleRow], looked_at: datetime) -> None:
+    """Let the view say these rows."""
+    listed = ", ".join(f"({', '.join(_values(row, looked_at))})" for row in rows)
+    names = identifiers(COLUMNS)
+    types = ", ".join(
+        f"CAST({identifier(one)} AS {kind}) AS {identifier(one)}" for one, kind in COLUMNS.items()
+    )
+    nothing = ", ".join("NULL" for _ in COLUMNS)
+    session.run(
+        f"CREATE OR REPLACE VIEW {relation_name(name)}"
+        " COMMENT 'tapestry: what waits between each rule and its actions' AS"
+        f" SELECT {types} FROM VALUES {listed or f'({nothing})'} AS found ({names})"
+        f" WHERE rule IS NOT NULL"
+    )
+
+
+def _values(row: RuleRow, looked_at: datetime) -> list[str]:
+    counts = (row.position, row.behind, row.pending_batches, row.pending_rows)
+    return [
+        string(row.rule),
+        string(row.action),
+        *("NULL" if one is None else f"{one:d}" for one in counts),
+        "NULL" if row.next_release is None else timestamp(row.next_release),
+        f"{row.failed:d}",
+        f"{row.dead:d}",
+        timestamp(looked_at),
+    ]

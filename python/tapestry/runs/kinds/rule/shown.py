@@ -1,0 +1,84 @@
+"""The statements of a rule's run as they are shown: the same code composes them, nothing is kept.
+
+A run puts what it computes into views, each over those before it. Here the views are named by what
+they hold, in the order in which a run makes them:
+
+    changes    the changed rows of all commits of the window
+    triggers   the commits that do what `when` says
+    <query>    each query over all of these commits at once
+    fired      the commits for which each query of the condition has found a row
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from tapestry.quoting import identifier
+from tapestry.runs.kinds.rule.evaluate import Evaluated
+from tapestry.runs.query.views import Views
+
+CHANGES: Final = "changes"
+TRIGGERS: Final = "triggers"
+FIRED: Final = "fired"
+
+
+@dataclass
+class ShownViews(Views):
+    """Views that are never computed; ``selects`` has the text of each."""
+
+    selects: dict[str, str] = field(default_factory=dict)
+    at_once: ClassVar[bool] = False
+
+    def keep(self, select: str) -> str:
+        """A view of the session, for what reads it to be analysed."""
+        view = super().keep(select)
+        self.selects[view] = select
+        return view
+
+
+@dataclass(frozen=True)
+class ShownText:
+    """A view by what it holds, and what it is called in the texts of those behind it."""
+
+    name: str
+    relation: str
+    sql: str
+
+
+def shown_texts(views: ShownViews, found: Evaluated) -> list[ShownText]:
+    """The views of a run by what they hold, in order."""
+    texts: list[ShownText] = []
+    called: dict[str, str] = {}
+    for view, name in _names(list(views.selects), found):
+        select = views.selects[view].strip()
+        for other, relation in called.items():
+            select = select.replace(other, relation)
+        relation = f"_{name}" if name in (CHANGES, TRIGGERS, FIRED) else name
+        while relation in called.values():
+            relation += "_"
+        called[view] = identifier(relation)
+        texts.append(ShownText(name, called[view], select))
+    return texts
+
+
+def one_statement(texts: Sequence[ShownText], select: str) -> str:
+    """A SELECT over the views, as one statement without them."""
+    listed = ",\n".join(f"{one.relation} AS (\n{one.sql}\n)" for one in texts)
+    return f"WITH {listed}\n{select}"
+
+
+def _names(views: Sequence[str], found: Evaluated) -> Iterator[tuple[str, str]]:
+    """Each view with what it holds: told by the order in which a run makes them."""
+    queries = {view: name for name, view in found.rows.items()}
+    first = min((views.index(view) for view in queries), default=len(views) - 1)
+    for place, view in enumerate(views):
+        if view in queries:
+            yield view, queries[view]
+        elif view == found.fired:
+            yield view, FIRED
+        elif place == first - 1:
+            yield view, TRIGGERS
+        else:
+            yield view, CHANGES if place == first - 2 else f"{CHANGES} {place + 1}"
