@@ -1,6 +1,15 @@
-"""Numbers with their nouns, for people."""
+"""Numbers with their nouns, names and errors, for people."""
 
 from __future__ import annotations
+
+import re
+
+_CAUSE = re.compile(
+    r"^(?:Caused by)?:? ?[\w.$]+(?:Exception|Error): (\[[A-Z][A-Z0-9_.]+\].*)$", re.MULTILINE
+)
+_FRAME = re.compile(
+    r"^\s*(at [\w.$<>/]+\(|\.\.\. \d+ more|Caused by:|JVM stacktrace)", re.MULTILINE
+)
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -34,3 +43,20 @@ def printable(text: str) -> str:
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
     )
+
+
+def without_stack(text: str) -> str:
+    r"""Take the stack of Java out of an error's text.
+
+    Of a chain of causes the innermost one counts that has one of Spark's error classes.
+
+    >>> without_stack("o7\n: x.AException: [FAILED] no\n\tat a.b(c)\nCaused by: x.BError: [LOW] why")
+    '[LOW] why'
+    >>> without_stack("[NOT_FOUND] no table\n\nJVM stacktrace:\nx.YException")
+    '[NOT_FOUND] no table'
+    """
+    causes = _CAUSE.findall(text)
+    if causes:
+        return str(causes[-1]).strip()
+    place = _FRAME.search(text)
+    return (text[: place.start()] if place else text).strip()

@@ -164,7 +164,12 @@ def test_what_spark_keeps_stays_only_where_all_of_it_is_in_one_process(
 
 
 def test_a_spark_elsewhere_is_left_as_it_is() -> None:
-    assert _offered(_session(Conf(), embedded=False)) == {"keeps_memory", "input_files", "apart"}
+    assert _offered(_session(Conf(), embedded=False)) == {
+        "keeps_memory",
+        "input_files",
+        "apart",
+        "stop_after",
+    }
 
 
 def test_a_closed_connection_lets_go_of_its_session() -> None:
@@ -213,7 +218,14 @@ def test_a_server_s_session_is_never_set_for_a_while() -> None:
     there = DbtSession(
         cast(Any, SimpleNamespace(connections=session._adapter.connections, config=config))
     )
-    assert _offered(there) == {"keeps_memory", "input_files", "apart", "frame", "meanwhile"}
+    assert _offered(there) == {
+        "keeps_memory",
+        "input_files",
+        "apart",
+        "frame",
+        "meanwhile",
+        "stop_after",
+    }
     assert _offered(session) == {one.name for one in fields(Capabilities)}
 
 

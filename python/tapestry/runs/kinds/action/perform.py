@@ -54,7 +54,7 @@ from tapestry.runs.tables.batches import (
     BatchEvent,
     batches_table,
 )
-from tapestry.words import counted
+from tapestry.words import counted, without_stack
 
 logger = logging.getLogger(__name__)
 LONGEST_BACKOFF = timedelta(minutes=10)
@@ -267,7 +267,7 @@ class BatchRound:
 
     def failed(self, batch: ActionBatch, error: Exception, seconds: float) -> ActionBatch:
         """A batch has failed: it is tried again later, or it is dead."""
-        said, event = str(error).strip(), batch.event
+        said, event = without_stack(str(error)), batch.event
         logger.warning("%s: batch %s failed: %s", self.model.name, batch.place, said)
         if isinstance(error, RuleLoop):  # dead without an attempt
             batch = replace(batch, event=replace(event, attempt=event.attempt - 1))

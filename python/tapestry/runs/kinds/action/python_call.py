@@ -41,10 +41,10 @@ from tapestry.runs.query.holding import new_view
 from tapestry.runs.query.relations import in_session, plain
 from tapestry.runs.tables.batches import ActionBatch
 from tapestry.runs.tables.target import look, newest_commits
+from tapestry.words import without_stack
 
 LONGEST_MESSAGE = 1_000
 LOOK_BACK = 1_000
-_STACK = "\n\nJVM stacktrace"
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class FunctionCall:
         line = _line_in(error.__traceback__, self.model.file)
         if isinstance(error, SyntaxError) and error.filename == self.model.file:
             line = error.lineno or 0
-        message = str(error).split(_STACK)[0].strip()[:LONGEST_MESSAGE]
+        message = without_stack(str(error))[:LONGEST_MESSAGE]
         where = f"{self.model.file}, line {line}" if line else self.model.file
         return ActionFailed(
             f"{type(error).__name__}: {message}",

@@ -44,7 +44,7 @@ def returned_to(model: Model, writes: Sequence[str]) -> tuple[str, ...]:
             raise ConfigurationError(
                 f"writes: {model.name} does not name {name}",
                 where=model.file,
-                hint=f"write dbt.ref('{name}') or dbt.source(…) in the function, so that dbt builds"
+                hint=f"write dbt.ref('{name}') or dbt.source(…) in the function: then it is built"
                 " the table first; writes takes the same name (source.table for a source)",
             )
     return tuple(plain(named[name.lower()]) for name in writes)

@@ -113,6 +113,7 @@ class GivenCommits(CommitWindow):
         """SQL: when a commit was made: the latest instant that its rows give."""
         there = "_commit_timestamp" in self.said
         at = "CAST(_commit_timestamp AS TIMESTAMP)" if there else "CAST(NULL AS TIMESTAMP)"
+        # sql: ``version`` is the name of a column, as `CommitWindow` has it
         return (
             "element_at((SELECT map_from_entries(collect_list(struct(v, t))) FROM (SELECT"
             f" {self.version} AS v, max({at}) AS t FROM ({self.rows}) GROUP BY 1)), {version})"
@@ -165,5 +166,5 @@ class GivenWindow:
         return "0"
 
     def reached(self) -> WindowReached:
-        """Nothing goes on from a test."""
+        """Tell nothing: no run goes on from a test."""
         return WindowReached(0, 0)
