@@ -50,7 +50,7 @@ def without_stack(text: str) -> str:
 
     Of a chain of causes the innermost one counts that has one of Spark's error classes.
 
-    >>> without_stack("o7\n: x.AException: [FAILED] no\n\tat a.b(c)\nCaused by: x.BError: [LOW] why")
+    >>> without_stack("o7\n: x.AException: [ODD] no\n\tat a.b(c)\nCaused by: x.BError: [LOW] why")
     '[LOW] why'
     >>> without_stack("[NOT_FOUND] no table\n\nJVM stacktrace:\nx.YException")
     '[NOT_FOUND] no table'
