@@ -113,10 +113,10 @@ class GivenCommits(CommitWindow):
         """SQL: when a commit was made: the latest instant that its rows give."""
         there = "_commit_timestamp" in self.said
         at = "CAST(_commit_timestamp AS TIMESTAMP)" if there else "CAST(NULL AS TIMESTAMP)"
-        # sql: ``version`` is the name of a column, as `CommitWindow` has it
+        assert version == VERSION
         return (
             "element_at((SELECT map_from_entries(collect_list(struct(v, t))) FROM (SELECT"
-            f" {self.version} AS v, max({at}) AS t FROM ({self.rows}) GROUP BY 1)), {version})"
+            f" {self.version} AS v, max({at}) AS t FROM ({self.rows}) GROUP BY 1)), {VERSION})"
         )
 
 
