@@ -74,9 +74,11 @@ def test_it_holds_once_where_only_joined_rows_may_go() -> None:
 
 
 def test_no_answer_leaves_a_gap_where_none_may(queries: int, first: int) -> None:
-    """At every instant of random queries over random rows."""
+    """At every instant of random queries over random rows; of more where few of them answer."""
     connection, answers = connect(), 0
-    for case, _ in cases(range(first, first + queries)):
+    for number, (case, _) in enumerate(cases(range(first, first + 50 * queries))):
+        if number >= queries and answers:
+            break
         asked = over_everything(case.sql, case.data)
         if asked.may_hold_again:
             continue
