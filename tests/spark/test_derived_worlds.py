@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.spark.test_derived import ADD, LOOKING, PRICES, TWICE, Trading
 
-pytestmark = pytest.mark.gate
+pytestmark = pytest.mark.more
 
 LOST = ADD.replace("from matches group by comp", "from matches where symbol <> 'S1' group by comp")
 LATEST = ADD.replace("(new_price - old_price) * weight", "new_price * weight - old_price * weight")
