@@ -78,6 +78,17 @@ def _pairs(value: str) -> dict[str, Any]:
     return pairs
 
 
+def note_of_ours(note: Any) -> dict[str, Any]:
+    """What a commit of ours says of itself, from its user metadata; {} for that of another.
+
+    >>> note_of_ours('{"tapestry": {"n": 2}}'), note_of_ours("by hand"), note_of_ours(None)
+    ({'n': 2}, {}, {})
+    """
+    if not note or '"tapestry"' not in str(note):
+        return {}
+    return dict(as_map(note).get("tapestry") or {})
+
+
 def _text(value: str, start: int, follows: re.Pattern[str]) -> tuple[str, int]:
     """The text that begins at ``start``, and the place behind its closing quote."""
     if value[start : start + 1] in ("{", "["):

@@ -15,7 +15,7 @@ from tapestry.errors import CannotPair, ChangesGone
 from tapestry.instants import from_micros, micros
 from tapestry.quoting import identifier, identifiers, relation_name, string
 from tapestry.runs.engine.session import Session
-from tapestry.runs.engine.values import as_map
+from tapestry.runs.engine.values import as_map, note_of_ours
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.difference import FEED, feed_of
 from tapestry.sql.catalog import Column
@@ -105,7 +105,7 @@ def window_between(
         if len(rows) < most or int(rows[-1][0]) <= after + 1:
             break
     times = {
-        int(row[0]): (_made_at(row), int(_ours(row[13]).get("depth", 0)), _overwrites(row))
+        int(row[0]): (_made_at(row), int(note_of_ours(row[13]).get("depth", 0)), _overwrites(row))
         for row in rows
         if after < row[0] <= until
     }
@@ -144,12 +144,8 @@ def _overwrites(row: tuple[Any, ...]) -> bool:
 def _made_at(row: tuple[Any, ...]) -> datetime:
     """When a commit was made; one of an action counts at the t of its run, so that what it triggers
     goes on in a replay, too."""
-    t = _ours(row[13]).get("t")
+    t = note_of_ours(row[13]).get("t")
     return from_micros(t) if isinstance(t, int) else row[1].astimezone(timezone.utc)
-
-
-def _ours(said: Any) -> dict[str, Any]:
-    return dict(as_map(said).get("tapestry") or {}) if said and '"tapestry"' in str(said) else {}
 
 
 def gone(

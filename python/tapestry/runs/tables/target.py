@@ -16,7 +16,7 @@ from tapestry.quoting import Sql, path, properties, relation_name, token
 from tapestry.runs.engine.errors_of_delta import is_view, not_found
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.session import Session
-from tapestry.runs.engine.values import as_map
+from tapestry.runs.engine.values import as_map, note_of_ours
 
 EMPTY_GENERATION = "empty"
 """The generation of a table that a command with limited inputs (`--empty`) made: it has columns and
@@ -293,7 +293,7 @@ def _commit(row: tuple[Any, ...]) -> Commit:
 def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
     """What a commit says of itself, by Delta's own names."""
     operation, metrics = str(info.get("operation")), as_map(info.get("operationMetrics"))
-    ours = _ours(info.get("userMetadata"))
+    ours = note_of_ours(info.get("userMetadata"))
     generation, n = ours.get("generation"), ours.get("n")
     kind = BY_BATCH if ours.get("batch") else ""
     if operation in CREATIONS:
@@ -332,9 +332,3 @@ def _predicate(operation: str, parameters: Any) -> str:
 
 def _count(metrics: Mapping[str, Any], name: str) -> int | None:
     return None if metrics.get(name) is None else int(metrics[name])
-
-
-def _ours(note: Any) -> dict[str, Any]:
-    if not note or '"tapestry"' not in str(note):
-        return {}
-    return dict(as_map(note).get("tapestry") or {})

@@ -19,7 +19,7 @@ from tapestry.errors import TargetChanged
 from tapestry.quoting import Sql, identifier, relation_name, string
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
-from tapestry.runs.engine.values import as_map
+from tapestry.runs.engine.values import note_of_ours
 from tapestry.runs.kinds.action.config import ActionConfig
 from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
 from tapestry.runs.kinds.action.statement import ActionStatement
@@ -156,6 +156,4 @@ def _said(session: Session, target: str, most: int) -> Iterable[dict[str, object
         notes = [row[13] for row in rows]
     else:
         notes = [one.info.get("userMetadata") for one in logged]
-    for note in notes:
-        if note and '"tapestry"' in str(note):
-            yield dict(as_map(note).get("tapestry") or {})
+    return map(note_of_ours, notes)
