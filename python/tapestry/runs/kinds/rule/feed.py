@@ -8,7 +8,7 @@ diff    the versions before and after each commit tell them
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -54,23 +54,12 @@ class FeedSource:
 
     def first(self) -> TransactionWindow:
         """The commits that the first run looks at."""
-        begin = self.rule.config.begin.strip().lower()
-        if begin.isdecimal():
-            after = int(begin) - 1
-        elif begin == "earliest":
-            after = self.earliest()
-        elif begin == "now":
-            after = newest_by(self.session, self.rule, self.t)
-        else:
-            raise no_place(begin, self.rule)
-        return self.between(max(after, -1), None, None)
+        after = begin_after(self.session, self.rule, self.t, self.earliest)
+        return self.between(after, None, None)
 
     def following(self, row: StateRow) -> TransactionWindow:
         """The commits after those of a run."""
-        after = row.after.pins[self.rule.name].version
-        micros_of = row.after.own.get(LAST)
-        last = None if micros_of is None else from_micros(int(micros_of))
-        return self.between(after, last, row.after.pins)
+        return self.between(row.after.pins[self.rule.name].version, _last(row), row.after.pins)
 
     def between(
         self, after: int, last: datetime | None, before: Mapping[str, Pin] | None
@@ -108,9 +97,7 @@ class FeedSource:
         table = self.rule.table
         window = CommitWindow(table.table, table.pin.version, ())
         states = states_of(self.session, self.rule, window, row.after.pins)
-        micros_of = row.after.own.get(LAST)
-        last = None if micros_of is None else from_micros(int(micros_of))
-        return FeedWindow(self.session, self.rule, states, last)
+        return FeedWindow(self.session, self.rule, states, _last(row))
 
     def earliest(self) -> int:
         """The version before the oldest one of which the history and the feed still tell."""
@@ -128,15 +115,32 @@ class FeedSource:
         return low - 1
 
 
+def _last(row: StateRow) -> datetime | None:
+    """When the last commit that a run has looked at was made."""
+    found = row.after.own.get(LAST)
+    return None if found is None else from_micros(int(found))
+
+
 def newest_by(session: Session, rule: RuleText, t: datetime) -> int:
     """The newest version of a rule's table that was made by t."""
     times = times_of(session, rule.table.table, rule.table.pin.version)
     return max((version for version, time in times.items() if time <= t), default=-1)
 
 
-def no_place(begin: str, rule: RuleText) -> ConfigurationError:
-    """The error for a beginning that is none."""
-    return ConfigurationError(
+def begin_after(session: Session, rule: RuleText, t: datetime, earliest: Callable[[], int]) -> int:
+    """The version after which a rule begins, as `begin` says it.
+
+    ``earliest`` finds the one before the oldest that is still told of. Raises ConfigurationError
+    for what is no place.
+    """
+    begin = rule.config.begin.strip().lower()
+    if begin.isdecimal():
+        return max(int(begin) - 1, -1)
+    if begin == "earliest":
+        return max(earliest(), -1)
+    if begin == "now":
+        return newest_by(session, rule, t)
+    raise ConfigurationError(
         f"begin: {begin} is no place in a table's history",
         where=rule.model.file,
         hint="write now, earliest, or the version of the first commit to look at",

@@ -20,7 +20,7 @@ from tapestry.errors import AssumptionWrong, CannotPair
 from tapestry.instants import from_micros, micros
 from tapestry.quoting import identifier, identifiers, relation_name, string, timestamp
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.rule.feed import newest_by, no_changes, no_place
+from tapestry.runs.kinds.rule.feed import begin_after, no_changes
 from tapestry.runs.kinds.rule.log_columns import LogColumns
 from tapestry.runs.kinds.rule.log_rows import EVER, LOAD, loaded_rows
 from tapestry.runs.kinds.rule.log_states import LogStates, log_states
@@ -78,20 +78,15 @@ class LogSource:
 
     def first(self) -> LogWindow:
         """The transactions that the first run looks at."""
-        begin = self.rule.config.begin.strip().lower()
-        if begin.isdecimal():
-            after = int(begin) - 1
-        elif begin == "earliest":
-            name = relation_name(self.rule.name)
-            rows = self.session.rows(f"DESCRIBE HISTORY {name}")
-            oldest = int(min(row[0] for row in rows))
-            after = oldest if oldest else -1
-        elif begin == "now":
-            after = newest_by(self.session, self.rule, self.t)
-        else:
-            raise no_place(begin, self.rule)
-        after = min(max(after, -1), self.rule.table.pin.version)
+        after = begin_after(self.session, self.rule, self.t, self.earliest)
+        after = min(after, self.rule.table.pin.version)
         return self.beyond(SeenRows(after, after))
+
+    def earliest(self) -> int:
+        """The oldest version that the history tells of, as what stood before; -1: nothing did."""
+        rows = self.session.rows(f"DESCRIBE HISTORY {relation_name(self.rule.name)}")
+        oldest = int(min(row[0] for row in rows))
+        return oldest if oldest else -1
 
     def following(self, row: StateRow) -> LogWindow:
         """Those after the ones that a run has looked at."""
