@@ -28,7 +28,7 @@ def rows_of_newest(session: Session, model: Model, invocation: Invocation) -> st
     rule = read_rule(session, model, invocation)
     views = ShownViews(session)
     try:
-        found = OverWindow(session, rule, newest_commits(session, rule, invocation), views)
+        found = OverWindow(session, rule, newest_window(session, rule, invocation), views)
         evaluated = found.evaluate(1)
         texts = shown_texts(views, evaluated)
     finally:
@@ -43,7 +43,7 @@ def rows_of_newest(session: Session, model: Model, invocation: Invocation) -> st
     )
 
 
-def newest_commits(session: Session, rule: RuleText, invocation: Invocation) -> FeedWindow:
+def newest_window(session: Session, rule: RuleText, invocation: Invocation) -> FeedWindow:
     """The newest commits of a rule's table, as far back as its history and its feed tell.
 
     The other tables are as they were at each of them. Raises ConfigurationError for a table that is

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tapestry.errors import ChangesGone, QueryChanged
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.rule.ask import newest_commits
+from tapestry.runs.kinds.rule.ask import newest_window
 from tapestry.runs.kinds.rule.config import DIFF
 from tapestry.runs.kinds.rule.evaluate import OverWindow
 from tapestry.runs.kinds.rule.feed import FeedWindow
@@ -102,7 +102,7 @@ def next_window(session: Session, model: Model, invocation: Invocation, rule: Ru
             return LookedAt(window)
     except (ChangesGone, QueryChanged) as error:
         supposed = f"the next run would stop, for {error.reason}: shown are the newest commits"
-    return LookedAt(newest_commits(session, rule, invocation), supposed)
+    return LookedAt(newest_window(session, rule, invocation), supposed)
 
 
 def _changes(rule: RuleText, looked_at: LookedAt) -> str:
