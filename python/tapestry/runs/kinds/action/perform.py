@@ -298,14 +298,15 @@ class BatchRound:
         rows = {name: bound_rows(batch, rules, self.config, name) for name in bound_names(rules)}
         name = f"{life.id}:{batch.m}:{batch.i}"
         said = said_of(batch, self.config, str(uuid5(NAMESPACE_URL, f"{life.action}:{name}")))
-        how = self.landing(f"{name}:1", self.note(life, [batch], batch.place))
+        note = self.note(life, [batch], batch.place)
         if not parts:
+            how = self.landing(f"{name}:1", note)
             call = FunctionCall(self.model, rules, batch, said, how.settings, how.run_id)
             call.execute(partial(apart, self.session, how.beside))
         again = StatementsOfBatch(self.session, self.model, self.invocation, rules, batch)
         for number, part in enumerate(parts, start=1):
-            own = replace(how, name=how.name.removesuffix("1") + str(number))
-            land(self.session, own, again.executed(part, rows, said))
+            how = self.landing(f"{name}:{number}", note)
+            land(self.session, how, again.executed(part, rows, said))
 
     def note(self, life: ActionLife, batches: Sequence[ActionBatch], place: str) -> dict[str, Any]:
         """The note that a commit of batches bears, as rules that look at its table read it."""
