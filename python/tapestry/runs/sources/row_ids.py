@@ -22,7 +22,7 @@ from tapestry.sql.commits.transitions import DELETED, INSERTED, NEW, OLD
 
 PAIR: Final = "_tap_pair"
 """The id by which the two images of an updated row are told to be of one."""
-_BACKFILL = "ROW TRACKING BACKFILL"
+BACKFILL: Final = "ROW TRACKING BACKFILL"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class RowIds:
             history = read_history(self.session, self.table, first - 1, last)
         except SourceHistoryGone:
             return None
-        if first == 0 or any(one.metadata or one.operation == _BACKFILL for one in history):
+        if first == 0 or any(one.metadata or one.operation == BACKFILL for one in history):
             return None
         commits = {one.version: one for one in history}
         return " UNION ALL ".join(self.of_commit(commits[version]) for version in versions)

@@ -14,14 +14,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
 from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from tapestry.errors import ActionFailed, RuleLoop
-from tapestry.instants import micros, now_utc
+from tapestry.instants import LAST, micros, now_utc
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.baselines import Baselines, unheld_rules
@@ -58,8 +58,6 @@ from tapestry.words import counted, without_stack
 
 logger = logging.getLogger(__name__)
 LONGEST_BACKOFF = timedelta(minutes=10)
-EVER = datetime(9999, 12, 31, tzinfo=timezone.utc)
-"""Every release is before it."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +206,7 @@ class BatchRound:
         """Is a batch with this last event left as it is now?"""
         if last.what == CLAIMED:
             return last.lease_until is None or last.lease_until > now
-        t = EVER if self.at_once else self.invocation.clock.instant
+        t = LAST if self.at_once else self.invocation.clock.instant
         return last.what == DEAD or (last.what == FAILED and self.waits_until(last) > t)
 
     def waits_until(self, failed: BatchEvent) -> datetime:
@@ -233,7 +231,7 @@ class BatchRound:
         if most <= 0:
             return []
         life, waiting = one.life, self.waiting(one.life, one.rules)
-        by = EVER if self.at_once else waiting.closed_by()
+        by = LAST if self.at_once else waiting.closed_by()
         due = waiting.due(by, most, self.held(opened))
         if not due:
             return []

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from tapestry.instants import LAST
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.action.perform import EVER, BatchRound
+from tapestry.runs.kinds.action.perform import BatchRound
 from tapestry.runs.kinds.action.python_call import targets_of
 from tapestry.runs.kinds.action.rules_read import RuleRead, read_rules
 from tapestry.runs.model.model import Model
@@ -79,7 +80,7 @@ def queue_of(session: Session, model: Model, invocation: Invocation) -> ActionQu
     if rules is None or life is None:
         return ActionQueue(tuple(rules or ()))
     opened = run.batches.unfinished(life)
-    waiting = run.waiting(life, rules).due(EVER, MOST)
+    waiting = run.waiting(life, rules).due(LAST, MOST)
     attempts = tuple(_attempts(run, opened))
     return ActionQueue(
         tuple(rules), tuple(waiting), tuple(opened), attempts, frozenset(run.held(opened))

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime, timezone
 
 from tapestry.errors import ChangesGone, SourceHistoryGone
+from tapestry.instants import LAST
 from tapestry.quoting import identifiers, relation_name, string, strings
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.difference import FEED, feed_of, feed_reaches
 from tapestry.runs.sources.history import NAMES, SourceCommit, read_history
 from tapestry.runs.sources.pins import Pinned
+from tapestry.runs.sources.row_ids import BACKFILL
 from tapestry.runs.sources.stretches import SEGMENTS, stretches_of
 from tapestry.runs.sources.transactions import gone
 
 LOAD = "_tap_load"
 """The commit that has brought a row of a log."""
-EVER = datetime(9999, 12, 31, tzinfo=timezone.utc)
 FILES = 2_000
 """So many files of loads are named in one run, at most."""
-_BACKFILL = "ROW TRACKING BACKFILL"
 
 
 def loaded_rows(session: Session, log: Pinned, after: int) -> str:
@@ -38,7 +37,7 @@ def loaded_rows(session: Session, log: Pinned, after: int) -> str:
     if until <= after:
         return f"SELECT {names}, CAST(NULL AS BIGINT) AS {LOAD} FROM {table.at(until)} LIMIT 0"
     try:
-        commits = read_history(session, table, after, until, None, EVER)
+        commits = read_history(session, table, after, until, None, LAST)
     except SourceHistoryGone as error:
         raise gone(table, after, until) from error
     odd = [one for one in commits if one.kind == "rewrite"]
@@ -50,7 +49,7 @@ def loaded_rows(session: Session, log: Pinned, after: int) -> str:
         return (
             f"SELECT {names}, _commit_version AS {LOAD} FROM {feed} WHERE _change_type = 'insert'"
         )
-    if table.row_tracking and not any(one.operation == _BACKFILL for one in commits):
+    if table.row_tracking and not any(one.operation == BACKFILL for one in commits):
         version = "_tap_s._metadata.row_commit_version"
         listed = identifiers_of(log)
         return (

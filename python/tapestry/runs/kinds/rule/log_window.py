@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tapestry.errors import AssumptionWrong, CannotPair
-from tapestry.instants import from_micros, micros
+from tapestry.instants import LAST, from_micros, micros
 from tapestry.quoting import identifier, identifiers, relation_name, string, timestamp
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.rule.feed import begin_after, no_changes
 from tapestry.runs.kinds.rule.log_columns import LogColumns
-from tapestry.runs.kinds.rule.log_rows import EVER, LOAD, loaded_rows
+from tapestry.runs.kinds.rule.log_rows import LOAD, loaded_rows
 from tapestry.runs.kinds.rule.log_states import LogStates, log_states
 from tapestry.runs.kinds.rule.triggers import RuleText
 from tapestry.runs.kinds.rule.windows import WindowReached
@@ -104,7 +104,7 @@ class LogSource:
     def beyond(self, seen: SeenRows) -> LogWindow:
         """Those that were not seen."""
         table = self.rule.table
-        loads = window_between(self.session, table.table, seen.low, table.pin.version, None, EVER)
+        loads = window_between(self.session, table.table, seen.low, table.pin.version, None, LAST)
         t = self.t if seen.until is None else max(self.t, seen.until)
         return LogWindow(self.session, self.rule, self.log, seen, loads, t)
 
