@@ -17,22 +17,18 @@ from typing import Any, Final
 
 from tapestry.report.rows import LONGEST, NAME, TEXT, Readings, Unread, one_of, past_instant
 from tapestry.runs.engine.odd_rows import Fields
-from tapestry.runs.tables.batches import BORN, CLAIMED, DEAD, DONE, FAILED
+from tapestry.runs.tables.batches import (
+    ABSORBED,
+    BORN,
+    DONE,
+    DROPPED,
+    OPEN,
+    REPLAYED,
+)
 from tapestry.runs.tables.batches import NAME as TABLE
 
 KEY: Final = ("action", "m", "i")
-EVENTS: Final = (
-    BORN,
-    CLAIMED,
-    DONE,
-    FAILED,
-    DEAD,
-    "replayed",
-    "dropped",
-    "absorbed",
-    "released",
-    "waits",
-)
+EVENTS: Final = (BORN, *OPEN, DONE, REPLAYED, DROPPED, ABSORBED)
 
 
 @dataclass(frozen=True)
