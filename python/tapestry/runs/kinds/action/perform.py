@@ -15,7 +15,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from time import monotonic
 from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
@@ -135,14 +135,20 @@ class BatchRound:
         for rule in rules if self.config.unique_on else ():
             split_by(self.model, rule, self.config.unique_on)
         life = self.life(rules, anew)
-        one = WaveOfRound(self, life, rules, parts, together_or_not(self, rules, parts))
+        together = cache(partial(together_or_not, self, rules, parts))
+        if self.config.together == "true":
+            together()  # where it is not, that is an error, whether anything is due or not
         opened = self.batches.unfinished(life)
         if any(rule.baseline >= 0 for rule in rules):
             waiting = self.waiting(life, unheld_rules(rules))
             held = Baselines(self.session, self.model, self.batches, life, rules, waiting)
             opened = held.settle(opened)
         again = self.again(opened)
-        new = self.claimed(one, opened, len(again))
+        due = self.due(self.waiting(life, rules), opened, len(again))
+        if not again and not due:
+            return Performed("nothing", None, None)
+        one = WaveOfRound(self, life, rules, parts, together())
+        new = self.claimed(one, due)
         if not again and not new:
             return Performed("nothing", None, None)
         crash.point("batches_claimed")
@@ -220,25 +226,28 @@ class BatchRound:
         lease_until = now + 4 * self.config.timeout
         return BatchEvent(CLAIMED, attempt, claim_id, lease_until, now)
 
-    def claimed(
-        self, one: WaveOfRound, opened: Sequence[ActionBatch], taken: int
+    def due(
+        self, waiting: WaitingFirings, opened: Sequence[ActionBatch], taken: int
     ) -> list[ActionBatch]:
-        """The batches that are due, claimed by this run; none where another process was faster.
+        """The batches that are due, and that nobody has claimed.
 
         ``opened`` are those that are not over, of which ``taken`` are executed in this run already.
         """
         most = self.config.max_batches - taken
         if most <= 0:
             return []
-        life, waiting = one.life, self.waiting(one.life, one.rules)
         by = LAST if self.at_once else waiting.closed_by()
-        due = waiting.due(by, most, self.held(opened))
+        return waiting.due(by, most, self.held(opened))
+
+    def claimed(self, one: WaveOfRound, due: Sequence[ActionBatch]) -> list[ActionBatch]:
+        """The batches, claimed by this run; none where another process was faster."""
         if not due:
             return []
-        m, event = self.batches.last_round(life) + 1, self.leased(1, now_utc(), uuid4().hex)
-        due = [replace(batch, m=m, i=i, event=event) for i, batch in enumerate(due, start=1)]
-        due = one.in_waves(due)
-        return due if self.batches.claim_round(life, due) else []
+        m = self.batches.last_round(one.life) + 1
+        event = self.leased(1, now_utc(), uuid4().hex)
+        numbered = (replace(batch, m=m, i=i, event=event) for i, batch in enumerate(due, start=1))
+        taken = one.in_waves(list(numbered))
+        return taken if self.batches.claim_round(one.life, taken) else []
 
     def held(self, opened: Sequence[ActionBatch]) -> set[str]:
         """Keys of batches that are not over: those behind them wait."""
