@@ -7,9 +7,8 @@ import re
 _CAUSE = re.compile(
     r"^(?:Caused by)?:? ?[\w.$]+(?:Exception|Error): (\[[A-Z][A-Z0-9_.]+\].*)$", re.MULTILINE
 )
-_FRAME = re.compile(
-    r"^\s*(at [\w.$<>/]+\(|\.\.\. \d+ more|Caused by:|JVM stacktrace)", re.MULTILINE
-)
+STACK = re.compile(r"^\s*(at [\w.$<>/]+\(|\.\.\. \d+ more|Caused by:)", re.MULTILINE)
+"""Where the stack of an error of Java begins in its text."""
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -58,5 +57,5 @@ def without_stack(text: str) -> str:
     causes = _CAUSE.findall(text)
     if causes:
         return str(causes[-1]).strip()
-    place = _FRAME.search(text)
-    return (text[: place.start()] if place else text).strip()
+    place = STACK.search(text)
+    return (text[: place.start()] if place else text).split("\nJVM stacktrace")[0].strip()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from tapestry.words import STACK
+
 _MARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\]")
 _REPEATED = re.compile(r"(\[[A-Z][A-Z0-9_.]+\]) [\w.$]+(?:Exception|Error): \1")
 """As a Thrift server says it: the class of the error, that of Java, and the message."""
-_STACK = re.compile(r"^\s*(at [\w.$<>/]+\(|\.\.\. \d+ more|Caused by:)", re.MULTILINE)
 _PLAN = re.compile(r";\n(?='|[+:]-|[^\n]+\n\s*[+:]-)")
 _MAX_LINES = 8
 _TOO_OLD = "TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION"
@@ -45,7 +46,7 @@ def short_message(error: BaseException) -> str:
 
 def has_stack(error: BaseException) -> bool:
     """Does its message show Java's stack?"""
-    return _STACK.search(_said(error)) is not None
+    return STACK.search(_said(error)) is not None
 
 
 def _said(error: BaseException) -> str:
@@ -79,7 +80,7 @@ def _inner_mark(texts: list[str]) -> str | None:
 
 def _trim(text: str) -> str:
     """Cut the plan, the stack and the whole SQL off; keep the line that points into it."""
-    stack = _STACK.search(text)
+    stack = STACK.search(text)
     if stack:
         text = text[: stack.start()]
     text = text.split("\nJVM stacktrace:")[0].split("\nDriver stacktrace:")[0]
