@@ -61,9 +61,8 @@ def with_triggers(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -
     named = {plain(relation) for relation in named_relations(sql).values()}
     rules = [
         relation
-        for unique_id in (node.get("depends_on") or {}).get("nodes") or ()
-        if (other := graph["nodes"].get(unique_id)) is not None
-        and kind_named(other["config"].get("materialized")) == "rule"
+        for other in depends_on(node, graph)
+        if kind_named((other.get("config") or {}).get("materialized")) == "rule"
         for relation in _relations(other)
         if relation in named
     ]
@@ -112,6 +111,14 @@ def node_warnings(node: Mapping[str, Any]) -> tuple[str, ...]:
         "is_incremental() is not needed in a model of this kind and is false there:"
         " write the query as if it ran once",
     )
+
+
+def depends_on(node: Mapping[str, Any], graph: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Each node and source that a node refers to, in their order."""
+    for unique_id in (node.get("depends_on") or {}).get("nodes") or ():
+        found = graph["nodes"].get(unique_id) or graph["sources"].get(unique_id)
+        if found is not None:
+            yield found
 
 
 def key_of_derived(relation: str, graph: Mapping[str, Any]) -> tuple[str, ...]:
@@ -169,15 +176,14 @@ def _feeds(node: Mapping[str, Any], graph: Mapping[str, Any]) -> bool:
 
 def _fed(node: Mapping[str, Any], graph: Mapping[str, Any]) -> tuple[str, ...]:
     """The derived tables that the actions below a rule refer to."""
-    nodes, mine = graph["nodes"], node.get("unique_id")
+    mine = node.get("unique_id")
     found: set[str] = set()
-    for other in nodes.values():
+    for other in graph["nodes"].values():
         names = (other.get("depends_on") or {}).get("nodes") or ()
         if mine in names and (other.get("config") or {}).get("materialized") == "action":
-            above = (nodes[name] for name in names if name in nodes)
             found |= {
                 plain(one["relation_name"])
-                for one in above
+                for one in depends_on(other, graph)
                 if (one.get("config") or {}).get("materialized") == "derived"
             }
     return tuple(sorted(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dbt.adapters.tapestry.nodes import model_of
+from dbt.adapters.tapestry.nodes import depends_on, model_of
 from dbt.adapters.tapestry.unit_test_rows import OF_FEED
 from dbt.adapters.tapestry.unit_tests import cte_of, graph_of
 from tapestry.errors import ConfigurationError
@@ -46,11 +46,11 @@ def rule_over_given(
     asked, graph = UnitTest.read(sql), graph_of(manifest)
     # what triggers the rule stands in a comment, by the name of dbt's CTE
     test = UnitTest(authored(f"{marks_in(sql)}\n{asked.query}"), asked.given)
-    every, inputs = {**graph["nodes"], **graph["sources"]}, {}
-    for unique_id in tested["depends_on"]["nodes"]:
-        node = every.get(unique_id)
-        if node is not None and node.get("relation_name"):
-            inputs[cte_of(node)] = node["relation_name"]
+    inputs = {
+        cte_of(node): node["relation_name"]
+        for node in depends_on(tested, graph)
+        if node.get("relation_name")
+    }
     given = {name: test.rows_of(name) for name in test.names}
     called = {plain(relation): name for name, relation in inputs.items()}
     called |= {f"{GIVEN}{name}": name for name in inputs}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dbt.adapters.tapestry.nodes import depends_on
 from tapestry.runs.kinds.action.cycles import Triggered, refuse_cycle, written_in
 from tapestry.runs.query.relations import plain
 
@@ -62,7 +63,7 @@ def _called(text: str, node: Mapping[str, Any], graph: Mapping[str, Any]) -> Ite
         named = [one or other for one, other in _TEXT.findall(arguments)]
         if not named:
             continue
-        for other in _depends_on(node, graph):
+        for other in depends_on(node, graph):
             source = other.get("resource_type") == "source"
             if other["name"] == named[-1] and (not source or other["source_name"] == named[0]):
                 yield _relation(other)
@@ -70,16 +71,9 @@ def _called(text: str, node: Mapping[str, Any], graph: Mapping[str, Any]) -> Ite
 
 def _above(node: Mapping[str, Any], graph: Mapping[str, Any]) -> Iterator[str]:
     """The rules that a Python action names."""
-    for other in _depends_on(node, graph):
+    for other in depends_on(node, graph):
         if other["config"].get("materialized") == "rule":
             yield _relation(other)
-
-
-def _depends_on(node: Mapping[str, Any], graph: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    every = {**graph["nodes"], **graph["sources"]}
-    for name in (node.get("depends_on") or {}).get("nodes") or ():
-        if name in every:
-            yield every[name]
 
 
 def _relation(node: Mapping[str, Any]) -> str:
