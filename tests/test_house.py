@@ -255,6 +255,7 @@ def test_the_adapter_imports_only_the_layers_below() -> None:
         "tapestry.instants",
         "tapestry.names",
         "tapestry.quoting",
+        "tapestry.words",
     )
     below += ("tapestry.sql", "tapestry.runs", "tapestry.delivery")
     wrong = []

@@ -79,7 +79,7 @@ def _pairs(value: str) -> dict[str, Any]:
 
 
 def note_of_ours(note: Any) -> dict[str, Any]:
-    """What a commit of ours says of itself, from its user metadata; {} for that of another.
+    """Read what a commit of ours says of itself from its user metadata; {} for that of another.
 
     >>> note_of_ours('{"tapestry": {"n": 2}}'), note_of_ours("by hand"), note_of_ours(None)
     ({'n': 2}, {}, {})

@@ -293,7 +293,8 @@ def _commit(row: tuple[Any, ...]) -> Commit:
 def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
     """What a commit says of itself, by Delta's own names."""
     operation, metrics = str(info.get("operation")), as_map(info.get("operationMetrics"))
-    ours = note_of_ours(info.get("userMetadata"))
+    note = info.get("userMetadata")
+    ours = note_of_ours(note) if note else {}
     generation, n = ours.get("generation"), ours.get("n")
     kind = BY_BATCH if ours.get("batch") else ""
     if operation in CREATIONS:

@@ -54,6 +54,7 @@ class Rule:
     ) -> Explained:
         """The queries over all commits of a window."""
         try:
+            model = begins_at_baseline(session, model, invocation)
             rule = read_rule(session, model, invocation)
         except Refusal as refusal:
             return Explained((), refusal)
