@@ -157,7 +157,7 @@ def test_before_and_after_commits(spark: Any) -> None:
     assert [row["position"] for row in told("rules")["rules"]] == [None, None]
     dbt("run")
     spark.sql("update seen.stocks set price = price + 1 where symbol = 'S1'")
-    spark.sql("insert into seen.comps_list values ('C3', 'S1', 2)")
+    spark.sql("insert into seen.comps_list values ('C3', 'S1', 0.9)")
     spark.sql("update seen.stocks set price = price - 2")
 
     shown = steps("do_comps")
