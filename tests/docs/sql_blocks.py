@@ -48,8 +48,15 @@ KNOWN = {
         )
         for name, types in SHOP_TYPES.items()
     },
+    **{
+        f"market.{name}": Source(f"market.{name}", (Column(key, "string"), *columns), None)
+        for name, key, columns in (
+            ("stocks", "symbol", (Column("price", "decimal(10,3)"),)),
+            ("comps_list", "comp", (Column("symbol", "string"), Column("weight", "decimal(5,2)"))),
+        )
+    },
 }
-"""What a page may read without showing rows: the messages and the shop of the examples."""
+"""What a page may read without showing rows: messages, the shop and the market of the examples."""
 LOGS: Mapping[str, Mapping[str, str]] = {"tapestry_runs": RUNS, "tapestry_checks": CHECKS}
 
 
