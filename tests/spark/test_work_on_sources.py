@@ -92,6 +92,7 @@ WORK = {
     "many commits": tuple(f"insert into {{t}} values ({n}, 1, {n})" for n in range(10, 23)),
     "log cut short": (
         "alter table {t} set tblproperties ('delta.logRetentionDuration' = 'interval 0 seconds',"
+        " 'delta.deletedFileRetentionDuration' = 'interval 0 seconds',"
         " 'delta.checkpointInterval' = '2')",
         *(f"insert into {{t}} values ({n}, 1, {n})" for n in range(10, 16)),
     ),
