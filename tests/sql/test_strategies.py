@@ -6,6 +6,7 @@ import pytest
 from tests.sql.test_pairs import CATALOG, SCANS, START
 
 from tapestry.sql import Window, rewrite
+from tapestry.sql.arms import evaluated
 from tapestry.sql.strategies.choose import MANY, STRATEGIES, strategy_for
 
 OLD = "select m.id from messages m where "
@@ -46,11 +47,12 @@ def test_the_strategy_that_is_shown_is_the_one_that_is_rendered(case: str) -> No
     assert shown == next(one.why for one in STRATEGIES if one.name == name)
 
 
-def test_one_strategy_decides_for_each_block() -> None:
-    """The first that fits; the last fits every block."""
+def test_one_strategy_decides() -> None:
+    """The first that fits; the last of its kind fits every block, and every arm by itself."""
     for text in CASES.values():
         (part,) = rewrite(text, CATALOG).parts
-        for block in part.blocks:
-            fitting = [one for one in STRATEGIES if one.fits(block)]
-            assert fitting[0] is strategy_for(block)
-            assert fitting[-1] is STRATEGIES[-1]
+        for one in evaluated(part):
+            of_kind = [each for each in STRATEGIES if isinstance(one, each.of)]
+            fitting = [each for each in of_kind if each.fits(one)]
+            assert fitting[0] is strategy_for(one)
+            assert fitting[-1] is of_kind[-1]

@@ -12,7 +12,7 @@ from tapestry.advise.context import REF
 from tapestry.advise.records import CONTINUOUS, STATIC, ArrivalFound
 from tapestry.advise.tables import KnownTables
 from tapestry.sql import Rewriting, timing
-from tapestry.sql.ir import Lifted
+from tapestry.sql.arms import Lifted
 from tapestry.sql.read.parse import parse
 
 STAYS = "only if what was ever an answer is wanted: "

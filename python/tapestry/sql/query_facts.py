@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from tapestry.sql.arms import (
+    AtInstants,
+    FirstRows,
+    KeptGroups,
+    Lifted,
+    Part,
+    RunningGroups,
+    evaluated,
+)
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import Lifted, Part, ValueTable
+from tapestry.sql.ir import ValueTable
 from tapestry.sql.look.endings import Endings, endings
 from tapestry.sql.look.joined_uses import JoinedUse, joined_use
 from tapestry.sql.look.running_values import running_columns, running_values
 from tapestry.sql.look.uses_of_sources import Use, uses_of
-from tapestry.sql.strategies.choose import CUMULATIVE, INSTANTS, STRATEGIES, Strategy, strategy_for
+from tapestry.sql.strategies.choose import STRATEGIES, AnyStrategy, strategy_for
 
 
 class QueryFacts:
@@ -34,45 +43,40 @@ class QueryFacts:
         return joined_use(self.parts, found[left], found[right])
 
     @property
-    def costliest(self) -> Strategy:
-        """The costliest strategy among the blocks."""
-        if self.lifted:
-            running = all(lifted.sums is not None for lifted in self.lifted)
-            return CUMULATIVE if running else INSTANTS
-        found = [strategy_for(block) for part in self.parts for block in part.blocks]
+    def costliest(self) -> AnyStrategy:
+        """The costliest of its strategies."""
+        found = [strategy_for(one) for part in self.parts for one in evaluated(part)]
         return max(found, key=STRATEGIES.index)
 
     @property
-    def lifted(self) -> tuple[Lifted, ...]:
-        """The arms that are evaluated at instants."""
-        return tuple(part.lifted for part in self.parts if part.lifted is not None)
+    def lifted(self) -> tuple[AtInstants | RunningGroups | FirstRows, ...]:
+        """The arms whose query is written out."""
+        return tuple(part for part in self.parts if isinstance(part, Lifted))
 
     @property
     def asks_known(self) -> bool:
         """Are new answers told from those that are known by their values?"""
-        return any(not lifted.by_rows for lifted in self.lifted)
+        return any(part.asks_known for part in self.parts)
 
     @property
     def strategy(self) -> str:
-        """Its name: bounds, least, anti_join, stages, gaps, candidates or instants."""
+        """Its name: bounds, least, anti_join, stages, gaps, candidates, cumulative or instants."""
         return self.costliest.name
 
     @property
     def keeps_states(self) -> bool:
         """Are there groups with running states?"""
-        return any(lifted.sums is not None for lifted in self.lifted)
+        return any(isinstance(part, KeptGroups) for part in self.parts)
 
     @property
     def rows_end(self) -> tuple[bool | None, ...]:
-        """Of each arm at instants: may a row of its groups end? None: it has no running states.
+        """Of each lifted arm: may a row of its groups end? None: nothing is kept of them.
 
         What is kept of a group hangs on it: of DISTINCT, how many rows have a value, or that one
         has it.
         """
-        lifted = [part for part in self.parts if part.lifted is not None]
         return tuple(
-            ends(part.blocks) if part.lifted is not None and part.lifted.sums is not None else None
-            for part in lifted
+            ends(part.blocks) if isinstance(part, KeptGroups) else None for part in self.lifted
         )
 
     @property

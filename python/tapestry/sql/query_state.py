@@ -10,9 +10,9 @@ from datetime import datetime
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql.arms import Part
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog
-from tapestry.sql.ir import Part
 
 
 @dataclass(frozen=True)

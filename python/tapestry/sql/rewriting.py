@@ -9,13 +9,14 @@ from functools import cached_property
 
 from tapestry.instants import FIRST
 from tapestry.names import KEY
+from tapestry.sql.arms import Lifted, Part, with_blocks
 from tapestry.sql.branches.join_order import FEW, NOT_KNOWN, JoinOrder, join_order
 from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded
 from tapestry.sql.cumulative.remember import names_kept
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import Part, SourceTable
+from tapestry.sql.ir import SourceTable
 from tapestry.sql.look.narrowed_sources import WINDOW, narrowed_sources
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
 from tapestry.sql.look.window_notes import window_notes
@@ -328,7 +329,6 @@ class Rewriting(QueryFacts):
 
 def _keyed(part: Part) -> Part:
     """The arm with the key as one more column: constant where its answers count by value."""
-    if part.lifted is not None:
+    if isinstance(part, Lifted):
         return part
-    blocks = (replace(block, select=block.select + block.keys) for block in part.blocks)
-    return replace(part, blocks=tuple(blocks))
+    return with_blocks(part, lambda block: replace(block, select=block.select + block.keys))

@@ -12,8 +12,9 @@ from datetime import datetime
 
 from tapestry.errors import ConfigurationError
 from tapestry.instants import micros
+from tapestry.sql.arms import Part
 from tapestry.sql.facts.walk import all_tables, tables_of
-from tapestry.sql.ir import Part, SourceTable, Table
+from tapestry.sql.ir import SourceTable, Table
 from tapestry.sql.scan import Scan, Window
 
 FEW = 2

@@ -17,11 +17,12 @@ from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL
+from tapestry.sql.arms import Part
 from tapestry.sql.branches.net import Edge, Net, edges_in, net_of
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.fixed_lengths import DAY, base_and_offset, zone_is_fixed
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import Part, SourceTable, Table
+from tapestry.sql.ir import SourceTable, Table
 from tapestry.sql.read.read_tokens import read_one
 
 

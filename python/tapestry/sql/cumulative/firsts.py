@@ -23,11 +23,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.arms import FirstRows
 from tapestry.sql.cumulative.groups import PART, Groups
-from tapestry.sql.ir import Block, Firsts, Lifted
 from tapestry.sql.lift.cases import AT
-from tapestry.sql.lifted.events import Ctes
-from tapestry.sql.lifted.render_lifted import LiftedPlace, new_answers
 from tapestry.sql.normalize.running_states import STATES
 from tapestry.sql.write import build
 
@@ -35,22 +33,11 @@ RANK, COMES, STANDS = "_o", "_y", "_p"
 """The rank of a row, what comes to a place with it, and what stands there before it."""
 
 
-def render_firsts(
-    arm: Lifted, blocks: tuple[Block, ...], place: LiftedPlace
-) -> tuple[exp.Select, Ctes]:
-    """The select of the new answers with ``_matched_at``, and its CTEs."""
-    assert isinstance(arm.sums, Firsts)
-    firsts = FirstRows(arm.sums, blocks, place)
-    ctes = [*firsts.ctes(), (firsts.cte("places"), firsts.places())]
-    ctes.append((firsts.cte("rows"), firsts.rows()))
-    return new_answers(arm, place, firsts.cte("rows")), ctes
-
-
 @dataclass(frozen=True)
-class FirstRows(Groups):
+class Places(Groups):
     """The first rows of the keys of one arm at a place."""
 
-    sums: Firsts
+    arm: FirstRows
 
     def ctes(self) -> Iterator[tuple[str, exp.Query]]:
         """The CTEs up to the first rows at the begin of the window."""
@@ -58,15 +45,20 @@ class FirstRows(Groups):
         if self.frame.tau is not None:
             yield self.cte("before"), self.before()
 
+    def answers(self) -> Iterator[tuple[str, exp.Query]]:
+        """The CTEs of the places of rows, and of what is listed of them."""
+        yield self.cte("places"), self.places()
+        yield self.cte("rows"), self.rows()
+
     @property
     def ordering(self) -> list[str]:
         """What the columns are called that order the rows of a key."""
-        return [f"_a{n}" for n in range(1, len(self.sums.order) + 1)]
+        return [f"_a{n}" for n in range(1, len(self.arm.kept.order) + 1)]
 
     @property
     def listed(self) -> list[str]:
         """What the columns behind the key are called."""
-        return [f"_a{n}" for n in range(1, len(self.blocks[0].select) - self.sums.keys + 1)]
+        return [f"_a{n}" for n in range(1, len(self.arm.blocks[0].select) - self.arm.kept.keys + 1)]
 
     def window(self, function: exp.Expr, alias: str) -> exp.Window:
         """A rank of the rows of a key, in the order of the query."""
@@ -76,7 +68,7 @@ class FirstRows(Groups):
                 desc=one.args.get("desc"),
                 nulls_first=one.args.get("nulls_first"),
             )
-            for one in self.sums.order
+            for one in self.arm.kept.order
         ] or [exp.Ordered(this=exp.Literal.number(1))]
         return exp.Window(
             this=function, partition_by=self.key(alias), order=exp.Order(expressions=order)
@@ -88,7 +80,7 @@ class FirstRows(Groups):
         ``after`` an instant, where that is given.
         """
         names = [*(one.name for one in self.key("")), *self.ordering]
-        if self.sums.dense:  # rows that are equal take one place, and one of them says so
+        if self.arm.kept.dense:  # rows that are equal take one place, and one of them says so
             listed = [exp.column(name, table="_e") for name in names]
             at = exp.alias_(exp.Min(this=exp.column(AT, table="_e")), AT)
             once = build.add_from(build.select([*listed, at]), build.subquery(rows, "_e"))
@@ -99,7 +91,7 @@ class FirstRows(Groups):
         ranked.append("expressions", exp.alias_(place, RANK))
         build.add_from(ranked, build.subquery(rows, "_f"))
         query = build.select([exp.column(n, table="_g") for n in [*names, AT]])
-        count = exp.Literal.number(self.sums.count)
+        count = exp.Literal.number(self.arm.kept.count)
         among: list[exp.Expr] = [exp.LTE(this=exp.column(RANK, table="_g"), expression=count)]
         if after is not None:
             among.append(exp.GT(this=exp.column(AT, table="_g"), expression=after.copy()))
@@ -149,11 +141,11 @@ class FirstRows(Groups):
         build.add_from(query, build.subquery(self.together(self.listed), "_u"))
         names.append(RANK)
         comes: exp.Expr = exp.column(RANK, table="_u")
-        for place in range(1, self.sums.count + 1):
+        for place in range(1, self.arm.kept.count + 1):
             columns: list[exp.Expr] = [exp.column(name, table="_u") for name in names]
             moved = build.select([*columns, exp.alias_(comes, COMES)])
             build.add_from(moved, build.subquery(query, "_u"))
-            last = place == self.sums.count
+            last = place == self.arm.kept.count
             shown = [exp.column(name, table="_v") for name in names + ([] if last else [COMES])]
             query = build.select([*shown, exp.alias_(self.stands(), STANDS)])
             build.add_from(query, build.subquery(moved, "_v"))
@@ -180,7 +172,7 @@ class FirstRows(Groups):
         """What a row moves from a place to the next: nothing where the place was free."""
         comes, stands = (exp.column(name, table="_u") for name in (COMES, STANDS))
         moves: list[exp.Expr] = [build.not_null(comes), build.not_null(stands)]
-        if self.sums.dense:
+        if self.arm.kept.dense:
             moves.append(exp.NEQ(this=comes.copy(), expression=stands.copy()))
         greater = exp.Greatest(this=comes.copy(), expressions=[stands.copy()])
         return exp.Case(ifs=[exp.If(this=exp.and_(*moves), true=greater)])
@@ -190,7 +182,7 @@ class FirstRows(Groups):
         at = exp.column(AT, table=STATES)
         items = [
             build.named(timing.as_of(item, at), name)
-            for item, name in zip(self.sums.items, self.place.listed, strict=True)
+            for item, name in zip(self.arm.kept.items, self.place.listed, strict=True)
         ]
         query = build.add_from(build.select([*items, at]), self.cte_as("places", STATES))
         stands = exp.column(STANDS, table=STATES)
@@ -199,8 +191,8 @@ class FirstRows(Groups):
         conditions: list[exp.Expr] = [exp.Paren(this=exp.or_(free, among))]
         if self.frame.tau is not None:
             conditions.append(exp.GT(this=at.copy(), expression=self.frame.tau.copy()))
-        if self.sums.where is not None:
-            conditions.append(build.operand(self.sums.where))
+        if self.arm.kept.where is not None:
+            conditions.append(build.operand(self.arm.kept.where))
         return build.add_where(query, conditions)
 
     # -- what is kept -----------------------------------------------------------------------------

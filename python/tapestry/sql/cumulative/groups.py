@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from tapestry.sql.arms import KeptGroups
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.selects import Reads
 from tapestry.sql.cumulative.rows import changing, holding
-from tapestry.sql.ir import Block, Firsts, Sums
-from tapestry.sql.lifted.render_lifted import LiftedPlace
+from tapestry.sql.lifted.render_lifted import new_answers
 from tapestry.sql.planner.hints import broadcast
+from tapestry.sql.strategies.place import Rendered, RenderPlace
 from tapestry.sql.write import build
 
 MEMORY_CTE, PART = "memory", "part"
@@ -26,9 +27,13 @@ MEMORY_CTE, PART = "memory", "part"
 class Groups:
     """The groups of one arm at a place."""
 
-    sums: Sums | Firsts
-    blocks: tuple[Block, ...]
-    place: LiftedPlace
+    arm: KeptGroups
+    place: RenderPlace
+
+    def rendered(self) -> Rendered:
+        """The select of the new answers with ``_matched_at``, and its CTEs."""
+        select = new_answers(self.arm, self.place, self.cte("rows"))
+        return Rendered((select,), (*self.ctes(), *self.answers()))
 
     @property
     def frame(self) -> Frame:
@@ -39,10 +44,14 @@ class Groups:
     @property
     def reads(self) -> Reads:
         """Names of the CTEs that apply the scans."""
-        return Reads(self.place.reads, self.place.uses)
+        return replace(self.place.reads, joined={})
 
     def ctes(self) -> Iterator[tuple[str, exp.Query]]:
         """The CTEs of what changes in the window, and of what was before it."""
+        raise NotImplementedError
+
+    def answers(self) -> Iterator[tuple[str, exp.Query]]:
+        """The CTEs from there on, the last of them ``rows``: answers, and when each holds."""
         raise NotImplementedError
 
     def cte(self, kind: str) -> str:
@@ -55,11 +64,11 @@ class Groups:
 
     def key(self, alias: str) -> list[exp.Expr]:
         """What it groups by, in a row."""
-        return [exp.column(f"_k{n}", table=alias) for n in range(1, self.sums.keys + 1)]
+        return [exp.column(f"_k{n}", table=alias) for n in range(1, self.arm.kept.keys + 1)]
 
     def changing(self) -> exp.Query:
         """The rows that begin or end in the window, each with the instant and its weight."""
-        return changing(self.blocks, self.sums.keys, self.frame, self.reads)
+        return changing(self.arm.blocks, self.arm.kept.keys, self.frame, self.reads)
 
     def changed(self, these: list[exp.Expr], those: list[exp.Expr]) -> exp.Expr:
         """That a key is one of those of ``changes``, called ``_s``; NULL is one, too."""
@@ -71,11 +80,11 @@ class Groups:
     def holding(self, instant: exp.Expr) -> exp.Query:
         """The rows that hold at an instant."""
         frame = Frame(None, instant, self.frame.order)
-        return holding(self.blocks, self.sums.keys, instant, frame, self.reads)
+        return holding(self.arm.blocks, self.arm.kept.keys, instant, frame, self.reads)
 
     def kept(self, part: str, names: list[str]) -> exp.Query:
         """What a part of the memory says, its columns under the names that they have here."""
-        keys = [f"k{n}" for n in range(1, self.sums.keys + 1)]
+        keys = [f"k{n}" for n in range(1, self.arm.kept.keys + 1)]
         listed = [
             exp.alias_(exp.column(f"{self.place.prefix}_{name}", table="_m"), f"_{name}")
             for name in [*keys, *names]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
-from tapestry.sql.cumulative.firsts import FirstRows
+from tapestry.sql.cumulative.firsts import Places
 from tapestry.sql.cumulative.groups import PART, Groups
 from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.cumulative.running import COUNTED, Running
@@ -51,7 +51,7 @@ def _names(rows: Iterable[Row]) -> list[str]:
 
 def _selects(groups: Groups, whole: bool) -> Iterator[tuple[Row, exp.Select]]:
     """The columns of the rows of each part, and a SELECT of them, which lists none yet."""
-    if isinstance(groups, FirstRows):
+    if isinstance(groups, Places):
         yield groups.remembered(whole)
     if isinstance(groups, Running):
         yield from _states(groups, whole)
@@ -62,7 +62,7 @@ def _states(running: Running, whole: bool) -> Iterator[tuple[Row, exp.Select]]:
     first = running.place.frame.tau is None
     states = [
         running.of_rows(state, "_r") if first else running.together(n, "_r")
-        for n, state in zip(numbers, running.sums.states, strict=True)
+        for n, state in zip(numbers, running.arm.kept.states, strict=True)
     ]
     numbered = {f"{prefix}_s{n}": state for n, state in zip(numbers, states, strict=True)}
     select = _from(running, whole, "", "parts", [f"s{n}" for n in numbers])
@@ -72,7 +72,7 @@ def _states(running: Running, whole: bool) -> Iterator[tuple[Row, exp.Select]]:
         counted: exp.Expr = exp.Sum(this=exp.column(COUNTED, table="_r"))
         if first:
             counted = exp.Count(this=exp.Star(), big_int=True)
-        changes = f"d{value}_n" if ends(running.blocks) else f"d{value}"
+        changes = f"d{value}_n" if ends(running.arm.blocks) else f"d{value}"
         select = _from(running, whole, part, changes, [argument.name[1:], COUNTED[1:]])
         if first:
             build.add_where(select, [build.not_null(argument)])

@@ -22,13 +22,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.arms import RunningGroups, State
 from tapestry.sql.cumulative.groups import Groups
 from tapestry.sql.cumulative.rows import WEIGHT, ends
 from tapestry.sql.facts.begin import TIME_BEGINS
-from tapestry.sql.ir import Block, Lifted, State, Sums
 from tapestry.sql.lift.cases import AT
-from tapestry.sql.lifted.events import Ctes
-from tapestry.sql.lifted.render_lifted import LiftedPlace, new_answers
 from tapestry.sql.normalize.running_states import STATES
 from tapestry.sql.write import build
 
@@ -39,22 +37,11 @@ COUNTED = "_n"
 """Of how many rows a value is the argument."""
 
 
-def render_running(
-    arm: Lifted, blocks: tuple[Block, ...], place: LiftedPlace
-) -> tuple[exp.Select, Ctes]:
-    """The select of the new answers with ``_matched_at``, and its CTEs."""
-    assert isinstance(arm.sums, Sums)
-    running = Running(arm.sums, blocks, place)
-    ctes = [*running.ctes(), (running.cte("states"), running.states())]
-    ctes.append((running.cte("rows"), running.rows()))
-    return new_answers(arm, place, running.cte("rows")), ctes
-
-
 @dataclass(frozen=True)
 class Running(Groups):
     """The groups of one arm at a place, by their states."""
 
-    sums: Sums
+    arm: RunningGroups
 
     def ctes(self) -> Iterator[tuple[str, exp.Query]]:
         """The CTEs up to the parts and the states before them."""
@@ -65,24 +52,29 @@ class Running(Groups):
         if self.frame.tau is not None:
             yield self.cte("before"), self.before()
 
+    def answers(self) -> Iterator[tuple[str, exp.Query]]:
+        """The CTEs of the states at each instant, and of what is listed of them."""
+        yield self.cte("states"), self.states()
+        yield self.cte("rows"), self.rows()
+
     @property
     def distinct(self) -> list[int]:
         """The arguments that count once, by their places."""
-        return list(dict.fromkeys(s.place for s in self.sums.states if s.kind in DISTINCT))
+        return list(dict.fromkeys(s.place for s in self.arm.kept.states if s.kind in DISTINCT))
 
     def argument(self, place: int, alias: str) -> exp.Expr:
         """The argument of a state, in a row."""
-        return exp.column(f"_a{place - self.sums.keys + 1}", table=alias)
+        return exp.column(f"_a{place - self.arm.kept.keys + 1}", table=alias)
 
     # -- rows and what they add ------------------------------
     def changes(self) -> exp.Query:
         """The rows that begin or end; with no key also the instant at which time begins."""
         query = self.changing()
-        if self.sums.keys:
+        if self.arm.kept.keys:
             return query
         begin = self.place.begin
         start = TIME_BEGINS.copy() if begin is None else begin.copy()
-        arguments = [exp.null() for _ in self.blocks[0].select]
+        arguments = [exp.null() for _ in self.arm.blocks[0].select]
         nothing = build.select([*arguments, start, exp.Literal.number(0)])
         after: list[exp.Expr] = [exp.LTE(this=start.copy(), expression=self.frame.t.copy())]
         if self.frame.tau is not None:
@@ -92,11 +84,11 @@ class Running(Groups):
     def parts(self) -> exp.Query:
         """What each row adds to the states of its group, and each value that comes or goes."""
         at = exp.column(AT, table="_c")
-        items = [self.added(state, "_c") for state in self.sums.states]
+        items = [self.added(state, "_c") for state in self.arm.kept.states]
         query = build.select([*self.key("_c"), at, *self.numbered(items)])
         selects: list[exp.Query] = [build.add_from(query, self.cte_as("changes", "_c"))]
         for value in self.distinct:
-            items = [self.turned(state, value) for state in self.sums.states]
+            items = [self.turned(state, value) for state in self.arm.kept.states]
             query = build.select([*self.key("_d"), exp.column(AT, table="_d")])
             query.set("expressions", [*query.selects, *self.numbered(items)])
             selects.append(build.add_from(query, self.cte_as(f"d{value}", "_d")))
@@ -132,11 +124,11 @@ class Running(Groups):
     # -- states ------------------------------
     def numbers(self) -> range:
         """What the states are called by."""
-        return range(1, len(self.sums.states) + 1)
+        return range(1, len(self.arm.kept.states) + 1)
 
     def together(self, number: int, alias: str) -> exp.Expr:
         """A state of several sets of rows."""
-        kind = self.sums.states[number - 1].kind
+        kind = self.arm.kept.states[number - 1].kind
         function = _TOGETHER.get(kind, exp.Sum)
         return function(this=exp.column(f"_s{number}", table=alias))
 
@@ -149,7 +141,7 @@ class Running(Groups):
             items: list[exp.Expr] = [exp.column(f"_s{n}", table="_h") for n in self.numbers()]
         else:
             found = self.holding(self.frame.tau)
-            items = [self.of_rows(state, "_h") for state in self.sums.states]
+            items = [self.of_rows(state, "_h") for state in self.arm.kept.states]
         query = build.select([*self.key("_h"), at, *self.numbered(items)])
         build.add_from(query, build.subquery(found, "_h"))
         key = self.key("_h")
@@ -186,24 +178,24 @@ class Running(Groups):
         at = exp.column(AT, table=STATES)
         items = [
             build.named(timing.as_of(item, at), name)
-            for item, name in zip(self.sums.items, self.place.listed, strict=True)
+            for item, name in zip(self.arm.kept.items, self.place.listed, strict=True)
         ]
         query = build.select([*items, at])
         build.add_from(query, self.cte_as("states", STATES))
         conditions: list[exp.Expr] = []
         if self.frame.tau is not None:
             conditions.append(exp.GT(this=at.copy(), expression=self.frame.tau.copy()))
-        if self.sums.keys:
+        if self.arm.kept.keys:
             there = exp.column("_s1", table=STATES)
             conditions.append(exp.GT(this=there, expression=exp.Literal.number(0)))
-        if self.sums.having is not None:
-            conditions.append(build.operand(self.sums.having))
+        if self.arm.kept.having is not None:
+            conditions.append(build.operand(self.arm.kept.having))
         return build.add_where(query, conditions)
 
     # -- DISTINCT ------------------------------
     def turns(self, value: int) -> Iterator[tuple[str, exp.Query]]:
         """By group and value: when it comes to be an argument of a row, and when it is none."""
-        if not ends(self.blocks):
+        if not ends(self.arm.blocks):
             yield self.cte(f"d{value}"), self.first(value)
             return
         counts, running = (self.cte(f"d{value}_{kind}") for kind in ("n", "m"))

@@ -18,10 +18,11 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
+from tapestry.sql.arms import Change
 from tapestry.sql.facts.blocks import BlockScope, blocks_of, leaf_blocks
 from tapestry.sql.facts.grouping import is_aggregate
 from tapestry.sql.facts.solve_comparison import OPERATORS, solve_comparison
-from tapestry.sql.ir import And, Change, Formula, Lower, Or, SourceTable, Upper
+from tapestry.sql.ir import And, Formula, Lower, Or, SourceTable, Upper
 from tapestry.sql.work import spend
 
 ROW_VALUES = (

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
+from tapestry.sql.arms import Lifted, Part, with_arms, with_blocks
 from tapestry.sql.ir import (
     And,
     Arm,
@@ -21,7 +22,6 @@ from tapestry.sql.ir import (
     ExistsFormula,
     Formula,
     Or,
-    Part,
     Table,
     ValueTable,
     all_of,
@@ -54,7 +54,7 @@ class ArmWalk:
 
     def parts(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         """The query with its arms changed."""
-        return tuple(replace(part, arms=tuple(map(self.arm, part.arms))) for part in parts)
+        return tuple(with_arms(part, map(self.arm, part.arms)) for part in parts)
 
     def leaf(self, formula: Formula) -> Formula:
         """What becomes of a formula that has no parts."""
@@ -105,7 +105,7 @@ class BlockWalk:
 
     def parts(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         """The query with its conjunctions changed."""
-        return tuple(replace(part, blocks=tuple(map(self.block, part.blocks))) for part in parts)
+        return tuple(with_blocks(part, self.block) for part in parts)
 
     def block(self, block: Block) -> Block:
         """The block with its disjuncts changed."""
@@ -137,8 +137,8 @@ def all_tables(parts: Iterable[Part]) -> list[Table]:
     opened: set[int] = set()
     found: list[Table] = []
     for part in parts:
-        if part.lifted is not None:
-            found += part.lifted.all_tables
+        if isinstance(part, Lifted):
+            found += part.all_tables
         for block in part.blocks:
             for conjunction in block.disjuncts:
                 found += tables_of(conjunction, opened)

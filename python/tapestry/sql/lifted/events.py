@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ENDED
+from tapestry.sql.arms import Lifted
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.split_by_bound import by
 from tapestry.sql.facts.begin import TIME_BEGINS
-from tapestry.sql.ir import Lifted, SourceTable
+from tapestry.sql.ir import SourceTable
 from tapestry.sql.lift.cases import AT
 from tapestry.sql.lifted.names import KEY_PLACE
 from tapestry.sql.write import build

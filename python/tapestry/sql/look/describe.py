@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.arms import ByDerivation, Change, Firsts, KeptGroups, Lifted, Part
 from tapestry.sql.branches.frame import Frame, at_most, less
 from tapestry.sql.branches.order import Order
 from tapestry.sql.branches.selects import Reads, filters_of, valid_at, where
@@ -18,15 +19,11 @@ from tapestry.sql.ir import (
     Arm,
     ArmTable,
     Block,
-    Change,
     Condition,
     Conjunction,
-    Firsts,
     Formula,
-    Lifted,
     Lower,
     Or,
-    Part,
     SourceTable,
     Table,
     TimeAtom,
@@ -47,7 +44,7 @@ KEPT = {
     "distinct_sum": "sum of different values of {}",
 }
 """How the running states of a group are called."""
-_PLAIN = Part(by_value=False)
+_PLAIN = ByDerivation()
 _SHOWN = Frame(None, S, Order({}, {}, frozenset(), (), "UTC"))
 
 
@@ -60,11 +57,12 @@ def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:
     """
     texts = []
     for part in parts:
-        texts += [_kept(part) + _lifted(part.lifted, columns)] if part.lifted is not None else []
-        texts += [
-            _shown(_arm(arm, columns, part)) for arm in (part.arms if part.lifted is None else ())
-        ]
-        for block in part.blocks if part.lifted is None else ():
+        if isinstance(part, Lifted):
+            kept = _kept(part) if isinstance(part, KeptGroups) else ""
+            texts.append(kept + _lifted(part, columns))
+            continue
+        texts += [_shown(_arm(arm, columns, part)) for arm in part.arms]
+        for block in part.blocks:
             disjuncts = block.disjuncts or (_never(block),)
             alternatives = [_shown(_disjunct(block, one, columns, part)) for one in disjuncts]
             texts.append("\n-- OR, for the same derivation\n".join(alternatives))
@@ -89,12 +87,11 @@ def _lifted(arm: Lifted, columns: tuple[str, ...]) -> str:
     return "".join(bounds) + _shown(tree)
 
 
-def _kept(part: Part) -> str:
-    """What is kept of a group, where that gives the answers."""
-    assert part.lifted is not None
-    sums = part.lifted.sums
+def _kept(part: KeptGroups) -> str:
+    """What is kept of a group."""
+    sums = part.kept
     rows: tuple[Arm | Block, ...] = (*part.arms, *part.blocks)
-    if sums is None or not rows:
+    if not rows:
         return ""
     named = [table for table in rows[0].tables if isinstance(table, SourceTable)]
     kept = []

@@ -15,18 +15,14 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.arms import AtInstants, FirstRows, Lifted, Part, RunningGroups, State, Sums
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.grouping import is_grouped
 from tapestry.sql.ir import (
     Block,
     Conjunction,
-    Firsts,
-    Lifted,
     Lower,
-    Part,
     SourceTable,
-    State,
-    Sums,
     Table,
 )
 
@@ -62,8 +58,8 @@ def endings(parts: Iterable[Part], catalog: Catalog) -> Endings:
         for block in part.blocks:
             for conjunction in block.disjuncts:
                 found.ends(conjunction)
-        if part.lifted is not None:
-            found.lifted(part.lifted, part.blocks, catalog)
+        if isinstance(part, Lifted):
+            found.lifted(part, catalog)
     return Endings(found.time, tuple(found.rows), tuple(found.groups))
 
 
@@ -99,12 +95,12 @@ class _Endings:
             return True
         return False
 
-    def lifted(self, arm: Lifted, blocks: Sequence[Block], catalog: Catalog) -> None:
-        """What ends an answer of an arm that is evaluated at instants."""
+    def lifted(self, arm: AtInstants | RunningGroups | FirstRows, catalog: Catalog) -> None:
+        """What ends an answer of an arm that is grouped, ranked or limited."""
         growing = {table.alias: table.source for table in arm.tables if table.appended}
-        if arm.sums is None:
+        if isinstance(arm, AtInstants):
             self._tree(arm.tree, growing)
-        elif isinstance(arm.sums, Firsts) or _changes(arm.sums, blocks, catalog):
+        elif isinstance(arm, FirstRows) or _changes(arm.kept, arm.blocks, catalog):
             self.groups |= dict.fromkeys(growing.values())
 
     def _tree(self, tree: exp.Query, growing: Mapping[str, str]) -> None:

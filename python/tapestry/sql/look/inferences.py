@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tapestry.quoting import remark
-from tapestry.sql.ir import Conjunction, Inferred, Part, SourceTable
+from tapestry.sql.arms import Part
+from tapestry.sql.ir import Conjunction, Inferred, SourceTable
 from tapestry.sql.write import build
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from tapestry.sql.arms import Lifted, Part
 from tapestry.sql.branches.selects import aliases_of, on_of
-from tapestry.sql.ir import Conjunction, Part
+from tapestry.sql.ir import Conjunction
 from tapestry.sql.look.uses_of_sources import Use, bare_text
 from tapestry.sql.scan import LEFT, RIGHT
 from tapestry.sql.strategies.choose import strategy_for
@@ -60,7 +61,7 @@ def joined_use(parts: Iterable[Part], left: Use, right: Use) -> JoinedUse | None
 
 def _conjunctions(parts: Iterable[Part]) -> Iterator[Conjunction]:
     for part in parts:
-        for block in part.blocks if part.lifted is None else ():
+        for block in () if isinstance(part, Lifted) else part.blocks:
             if strategy_for(block).at_bounds:
                 yield from block.disjuncts
 

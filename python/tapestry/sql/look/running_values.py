@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.arms import Lifted
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.from_clause import derived_tables, leaf_selects
 from tapestry.sql.facts.grouping import is_aggregate
-from tapestry.sql.ir import Lifted
 
 CURRENT = "a table or view downstream that takes the latest"
 """Where the current value alone is to be had."""
@@ -40,7 +40,7 @@ def running_columns(
         walk = _Values(arm, catalog)
         for select in leaf_selects(arm.tree):
             for place, name in enumerate(columns):
-                if place not in arm.audit and walk.runs(select.selects[place], select, False):
+                if place not in arm.clocks and walk.runs(select.selects[place], select, False):
                     found[name] = None
     return tuple(found)
 

@@ -20,7 +20,7 @@ from tapestry.sql.look.describe import describe
 from tapestry.sql.look.inferences import inferences
 from tapestry.sql.query_state import QueryState
 from tapestry.sql.scan import Scan
-from tapestry.sql.strategies.choose import Strategy
+from tapestry.sql.strategies.choose import AnyStrategy
 from tapestry.sql.write import build
 
 QUERY, FORM, SOLVED = "query", "normalize_subqueries", "solve_time_atoms"
@@ -64,7 +64,7 @@ class Rewritten(Protocol):
         """Names of the sources that it reads."""
 
     @property
-    def costliest(self) -> Strategy:
+    def costliest(self) -> AnyStrategy:
         """How the first instant is found."""
 
     def window_notes(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:

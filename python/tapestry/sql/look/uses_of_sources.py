@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
+from tapestry.sql.arms import Part
 from tapestry.sql.branches.selects import expressions_of, filters_of, source_columns
 from tapestry.sql.catalog import Catalog, Exploded, Source
-from tapestry.sql.ir import Block, Conjunction, Part, SourceTable, Table, ValueTable
+from tapestry.sql.ir import Block, Conjunction, SourceTable, Table, ValueTable
 from tapestry.sql.write import build
 
 OWN = frozenset({ARRIVAL, ENDED, ROW_ID})

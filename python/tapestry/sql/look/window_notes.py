@@ -12,12 +12,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tapestry.quoting import remark
+from tapestry.sql.arms import Part
 from tapestry.sql.branches.frame import Frame, greater
 from tapestry.sql.branches.net import Edge, Node, edges_in
 from tapestry.sql.branches.selects import on_of
 from tapestry.sql.branches.split_by_bound import narrowing, split_by_bound
 from tapestry.sql.facts.fixed_lengths import base_and_offset
-from tapestry.sql.ir import Conjunction, Part, Table
+from tapestry.sql.ir import Conjunction, Table
 from tapestry.sql.planner.measure_narrowed import BranchRows
 from tapestry.sql.statement.marks import TAU, T
 from tapestry.sql.strategies.choose import strategy_for

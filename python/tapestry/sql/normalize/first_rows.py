@@ -16,8 +16,8 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
+from tapestry.sql.arms import AtInstants, FirstRows, Firsts
 from tapestry.sql.facts.grouping import aggregates
-from tapestry.sql.ir import Firsts
 from tapestry.sql.normalize.builder import Builder
 from tapestry.sql.normalize.running_states import STATES, ways_of
 from tapestry.sql.normalize.scope import Scope, with_ctes
@@ -33,7 +33,9 @@ _LIMITED = _RANKED | {"order", "limit"}
 _AT_MOST = (exp.LTE, exp.LT, exp.EQ)
 
 
-def first_rows(node: exp.Expr, scope: Scope, builder: Builder) -> Firsts | None:
+def first_rows(
+    lifted: AtInstants, node: exp.Expr, scope: Scope, builder: Builder
+) -> FirstRows | None:
     """The first rows that are the answers of a block; None where its answers are others."""
     if not isinstance(node, exp.Select):
         return None
@@ -56,9 +58,9 @@ def first_rows(node: exp.Expr, scope: Scope, builder: Builder) -> Firsts | None:
         exp.Ordered(this=ranked.argument(n), desc=one.args.get("desc"), nulls_first=_nulls(one))
         for n, one in enumerate(ranked.order)
     )
-    return Firsts(
-        len(ranked.keys), order, ranked.count, ranked.dense, ranked.items, ranked.where, arms
-    )
+    size, count, dense = len(ranked.keys), ranked.count, ranked.dense
+    kept = Firsts(size, order, count, dense, ranked.items, ranked.where)
+    return FirstRows(**vars(lifted), kept=kept, arms=arms)
 
 
 @dataclass

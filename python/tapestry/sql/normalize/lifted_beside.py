@@ -10,15 +10,16 @@ from itertools import combinations
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql.arms import AtInstants, FirstRows, Lifted, RunningGroups
 from tapestry.sql.facts.common_types import common_type, type_of
 from tapestry.sql.facts.values import universe_of
-from tapestry.sql.ir import Bag, Lifted, SetQuery
+from tapestry.sql.ir import Bag, SetQuery
 from tapestry.sql.read.exact_numbers import WHOLE, kind_of_number
 
 _BIGINTS = (exp.Count, exp.CountIf, exp.ApproxDistinct)
 _INTS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
 _OF_WHOLE: dict[type[exp.Expr], str] = {exp.Sum: "bigint", exp.Avg: "double"}
-Side = Bag | SetQuery | Lifted
+Side = Bag | SetQuery | AtInstants | RunningGroups | FirstRows
 
 
 def beside(inputs: Sequence[Side], node: exp.SetOperation) -> Sequence[Side]:
@@ -58,7 +59,7 @@ def _tell_apart(here: Sequence[exp.Expr], there: Sequence[exp.Expr], node: exp.E
     )
 
 
-def _select(side: Bag | SetQuery | Lifted) -> Sequence[exp.Expr]:
+def _select(side: Side) -> Sequence[exp.Expr]:
     return side.tree.selects if isinstance(side, Lifted) else universe_of(side)[0].select
 
 

@@ -11,15 +11,16 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from tapestry.sql.arms import ByDerivation, ByValue, Lifted, Part
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.facts import keys
 from tapestry.sql.facts.values import arms_of
-from tapestry.sql.ir import Bag, Lifted, Part, SetQuery, UnionAll
+from tapestry.sql.ir import SetQuery, UnionAll
 from tapestry.sql.normalize.align_sides import sides_of
 from tapestry.sql.normalize.builder import Builder, refuse_sides
 from tapestry.sql.normalize.first_rows import first_rows
 from tapestry.sql.normalize.growing_joins import has_many_joins
-from tapestry.sql.normalize.lifted_beside import beside
+from tapestry.sql.normalize.lifted_beside import Side, beside
 from tapestry.sql.normalize.needs_instants import needs_instants
 from tapestry.sql.normalize.nodes import is_union_all
 from tapestry.sql.normalize.running_states import running_states
@@ -39,24 +40,23 @@ def normalize_subqueries(
     """
     builder = Builder(catalog)
     tree, audits = values_alone(total_orders(tree, catalog) if has_orders(tree) else tree, places)
-    parts = []
+    parts: list[Part] = []
     for number, query in enumerate(_outermost(builder, tree, Scope({}, {})), start=1):
         audit = audits[number - 1]
         if isinstance(query, Lifted):
-            lifted = replace(query, arm=number, audit=() if audit else places)
-            rows = () if lifted.sums is None else lifted.sums.rows
-            parts.append(Part(not query.by_rows, rows, audit=audit, lifted=lifted))
+            clocks = () if audit else places
+            parts.append(replace(query, number=number, audit=audit, clocks=clocks))
             continue
         by_value = isinstance(query, SetQuery)
-        arms = (
+        arms = tuple(
             replace(arm, keys=(keys.of_arm(number, () if by_value else arm.keys),))
             for arm in arms_of(query, builder.names)
         )
-        parts.append(Part(by_value, tuple(arms), audit=audit))
+        parts.append(ByValue(arms=arms, audit=audit) if by_value else ByDerivation(arms=arms))
     return tuple(parts), builder.exploded.catalog
 
 
-def _outermost(builder: Builder, node: exp.Expr, scope: Scope) -> Sequence[Bag | SetQuery | Lifted]:
+def _outermost(builder: Builder, node: exp.Expr, scope: Scope) -> Sequence[Side]:
     """The arms of the outermost query, or of an arm of its UNION ALL."""
     opened, inner = node, scope
     while isinstance(opened, exp.Subquery):
@@ -69,8 +69,8 @@ def _outermost(builder: Builder, node: exp.Expr, scope: Scope) -> Sequence[Bag |
         return query.inputs if isinstance(query, UnionAll) else (query,)
     if not is_union_all(opened):
         lifted = lifted_arm(opened, inner, builder.catalog, builder.names)
-        kept = running_states(opened, inner, builder) or first_rows(opened, inner, builder)
-        return (replace(lifted, sums=kept),)
+        running = running_states(lifted, opened, inner, builder)
+        return (running or first_rows(lifted, opened, inner, builder) or lifted,)
     assert isinstance(opened, exp.Union)
     written = sides_of(opened)
     refuse_sides(opened, written)

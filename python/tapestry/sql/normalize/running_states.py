@@ -14,9 +14,10 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
+from tapestry.sql.arms import AtInstants, RunningGroups, State, Sums
 from tapestry.sql.facts.common_types import as_type, type_of
 from tapestry.sql.facts.grouping import GROUPINGS
-from tapestry.sql.ir import And, Arm, Bag, Condition, State, Sums, TimeAtom
+from tapestry.sql.ir import And, Arm, Bag, Condition, TimeAtom
 from tapestry.sql.normalize.builder import Builder
 from tapestry.sql.normalize.lifted_beside import type_of_sum
 from tapestry.sql.normalize.needs_instants import needs_instants
@@ -34,8 +35,10 @@ _CLAUSES = frozenset(
 """What may stand in the block; DISTINCT and ORDER BY say nothing about values that count once."""
 
 
-def running_states(node: exp.Expr, scope: Scope, builder: Builder) -> Sums | None:
-    """The states of the groups of a block; None where they do not give its answers."""
+def running_states(
+    lifted: AtInstants, node: exp.Expr, scope: Scope, builder: Builder
+) -> RunningGroups | None:
+    """The groups of a block by their states; None where they do not give its answers."""
     if not isinstance(node, exp.Select) or not _plain(node):
         return None
     group, having = node.args.get("group"), node.args.get("having")
@@ -51,7 +54,8 @@ def running_states(node: exp.Expr, scope: Scope, builder: Builder) -> Sums | Non
         return None
     if arms is None:
         return None
-    return Sums(len(reader.keys), tuple(reader.states), items, condition, arms)
+    kept = Sums(len(reader.keys), tuple(reader.states), items, condition)
+    return RunningGroups(**vars(lifted), kept=kept, arms=arms)
 
 
 def ways_of(rows: exp.Select, scope: Scope, builder: Builder) -> tuple[Arm, ...] | None:

@@ -12,12 +12,13 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
+from tapestry.sql.arms import AtInstants
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.copies import copied
 from tapestry.sql.facts.from_clause import derived_tables, encloses_relation, leaf_selects
 from tapestry.sql.facts.grouping import by_values
 from tapestry.sql.facts.values import Names
-from tapestry.sql.ir import Lifted, SourceTable
+from tapestry.sql.ir import SourceTable
 from tapestry.sql.normalize.scope import Scope, with_ctes
 from tapestry.sql.normalize.subqueries_apart import subqueries_apart
 from tapestry.sql.read.generators import kinds_made
@@ -35,7 +36,7 @@ UNSEEN = ""
 """Stands for an alias of a query around: nothing in FROM sees it."""
 
 
-def lifted_arm(node: exp.Expr, scope: Scope, catalog: Catalog, names: Names) -> Lifted:
+def lifted_arm(node: exp.Expr, scope: Scope, catalog: Catalog, names: Names) -> AtInstants:
     """An arm that is evaluated at instants, written out; and what identifies its answers."""
     writer = WriteOut(catalog, names)
     tree = writer.query(node, scope, {})
@@ -51,7 +52,7 @@ def lifted_arm(node: exp.Expr, scope: Scope, catalog: Catalog, names: Names) -> 
         )
     shown = any(item.find(exp.Query) is not None for item in tree.selects)
     refuse_uncompared(tree, by_value or shown)
-    return Lifted(tree, tuple(writer.tables.values()), not by_value, by_value or shown)
+    return AtInstants(tree=tree, tables=tuple(writer.tables.values()), by_rows=not by_value)
 
 
 class WriteOut:

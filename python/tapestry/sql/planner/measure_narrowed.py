@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 
 from sqlglot import exp
 
+from tapestry.sql.arms import Lifted, Part
 from tapestry.sql.branches.edges import edges
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.measured import NarrowedRows
@@ -23,7 +24,7 @@ from tapestry.sql.branches.selects import Reads, on_of, where
 from tapestry.sql.branches.split_by_bound import narrowed_aliases, own_conditions, split_by_bound
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.infer.kinds import ValueKind
-from tapestry.sql.ir import Block, Conjunction, Part, SourceTable, Table
+from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
 from tapestry.sql.planner.chained_columns import chained_columns
 from tapestry.sql.planner.join_few import AT_MOST
 from tapestry.sql.write import build
@@ -99,10 +100,10 @@ def measured_rows(
     """
     found: dict[object, BranchRows] = {}
     for part, block in ((one, block) for one in parts for block in one.blocks):
-        asks = part.lifted is None and wanted.blocks(block)
+        asks = not isinstance(part, Lifted) and wanted.blocks(block)
         chained = chained_columns(block, frame.order.zone) if asks else {}
         for conjunction, tables in _split(block):
-            if len(tables) == 1 and part.lifted is None:
+            if len(tables) == 1 and not isinstance(part, Lifted):
                 continue  # nothing is joined to it
             own = conjunction in block.disjuncts  # of a subquery its branches are not led on
             here = frame.within(conjunction.conditions, conjunction.tables) if own else frame

@@ -8,35 +8,29 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from tapestry.names import ARRIVAL, KEY, MATCHED_AT, ROW_ID
+from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
 from tapestry.sql import timing
+from tapestry.sql.arms import AtInstants, ByValue, KeptGroups, Part, evaluated
 from tapestry.sql.branches.frame import Frame, greater
 from tapestry.sql.branches.join_order import NOT_KNOWN, JoinOrder
 from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
-from tapestry.sql.cumulative.firsts import FirstRows, render_firsts
 from tapestry.sql.cumulative.groups import MEMORY_CTE, Groups
+from tapestry.sql.cumulative.groups_of import groups_of
 from tapestry.sql.cumulative.remember import remember
-from tapestry.sql.cumulative.running import Running, render_running
 from tapestry.sql.facts.begin import TIME_BEGINS_CTE
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import Firsts, Part, SourceTable, ValueTable
-from tapestry.sql.lift.cases import AT
-from tapestry.sql.lifted.render_lifted import (
-    KNOWN_CTE,
-    LiftedPlace,
-    measured,
-    render_lifted,
-)
+from tapestry.sql.ir import SourceTable, ValueTable
+from tapestry.sql.lifted.render_lifted import KNOWN_CTE, measured
 from tapestry.sql.planner.stored_joins import read_joined
-from tapestry.sql.read.audit_columns import PLACE
 from tapestry.sql.scan import JoinScan, KnownAnswers, Scan
 from tapestry.sql.statement.exploded_scan import exploded_scan
 from tapestry.sql.statement.marks import TAU, T, filled_in, since_of, unused
 from tapestry.sql.statement.used_columns import UsedColumns, used_columns
-from tapestry.sql.strategies.choose import RenderPlace, strategy_for
+from tapestry.sql.strategies.choose import strategy_for
+from tapestry.sql.strategies.place import RenderPlace
 from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
 from tapestry.sql.write.postgres import Structs, structs_in
@@ -115,23 +109,12 @@ class Rendering:
 
     def add_part(self, statement: _Statement, part: Part, prefix: str, frame: Frame) -> None:
         """Add one arm of the outermost UNION ALL to the statement."""
-        if part.lifted is not None:
-            place = self.lifted_place(part, prefix, frame)
-            if part.lifted.sums is None:
-                select, ctes = render_lifted(part.lifted, place)
-            elif isinstance(part.lifted.sums, Firsts):
-                select, ctes = render_firsts(part.lifted, part.blocks, place)
-            else:
-                select, ctes = render_running(part.lifted, part.blocks, place)
-            statement.ctes += ctes
-            statement.selects.append(select)
-            return
-        if part.by_value and (part.audit or not self.unique(part)):
+        if isinstance(part, ByValue) and (part.audit or not self.unique(part)):
             self.add_values(statement, part, prefix, frame)
         else:
             statement.selects += self.selects(statement, part, prefix, frame)
 
-    def add_values(self, statement: _Statement, part: Part, prefix: str, frame: Frame) -> None:
+    def add_values(self, statement: _Statement, part: ByValue, prefix: str, frame: Frame) -> None:
         """Add an arm whose answers count by value.
 
         One is new iff none of its derivations was an answer at or before tau. Where the frame is
@@ -155,9 +138,9 @@ class Rendering:
             old_answers = build.table(f"{prefix}_old", "_o")
             inner = where(build.add_from(build.select_one(), old_answers), same)
             conditions.append(exp.Not(this=exp.Exists(this=inner)))
-        first = exp.Min(this=exp.column(MATCHED_AT, table="_n"))
+        first, place = exp.Min(this=exp.column(MATCHED_AT, table="_n")), self.place(prefix, frame)
         listed = [
-            self.audited(part, n, first) if n in part.audit else build.column(name, "_n")
+            place.audited(part.audit, n, first) if n in part.audit else build.column(name, "_n")
             for n, name in enumerate(self.columns)
         ]
         listed.append(exp.alias_(first, MATCHED_AT))
@@ -167,22 +150,11 @@ class Rendering:
             select.set("having", exp.Having(this=greater(first, after)))
         statement.selects.append(where(select, conditions))
 
-    def lifted_place(self, part: Part, prefix: str, frame: Frame) -> LiftedPlace:
-        """Where an arm that is evaluated at instants is rendered."""
-        first = exp.Min(this=exp.column(AT, table="_n"))
+    def place(self, prefix: str, frame: Frame) -> RenderPlace:
+        """Where a block, or an arm by itself, is rendered."""
+        begin = None if self.begin is None else timing.literal(self.begin)
         reads = self.reads()
-        return LiftedPlace(
-            self.columns,
-            frame,
-            reads.names,
-            prefix,
-            None if self.begin is None else timing.literal(self.begin),
-            self.columns[-1] == KEY,
-            {n: self.audited(part, n, first) for n in part.audit},
-            self.at_begin,
-            self.remembers,
-            reads.uses,
-        )
+        return RenderPlace(self.columns, frame, reads, prefix, begin, self.at_begin, self.remembers)
 
     def remembered(self, whole: bool) -> Body:
         """What the window changes of the groups that have running states, or all of these."""
@@ -191,34 +163,20 @@ class Rendering:
 
     def kept(self) -> list[Groups]:
         """The arms whose groups have running states, or first rows."""
-        frame, found = self.frame(), list[Groups]()
-        for number, part in enumerate(self.parts, start=1):
-            sums = part.lifted.sums if part.lifted is not None else None
-            place = self.lifted_place(part, f"p{number}", frame)
-            if isinstance(sums, Firsts):
-                found.append(FirstRows(sums, part.blocks, place))
-            elif sums is not None:
-                found.append(Running(sums, part.blocks, place))
-        return found
+        frame = self.frame()
+        return [
+            groups_of(part, self.place(f"p{number}", frame))
+            for number, part in enumerate(self.parts, start=1)
+            if isinstance(part, KeptGroups)
+        ]
 
     def measures(self) -> Iterator[Body]:
         """For each arm that is evaluated at instants, a SELECT of its keys and row-instants."""
         frame = self.frame()
         for number, part in enumerate(self.parts, start=1):
-            if part.lifted is not None and part.lifted.sums is None:
-                place = self.lifted_place(part, f"p{number}", frame)
-                select, ctes = measured(part.lifted, place)
+            if isinstance(part, AtInstants):
+                select, ctes = measured(part, self.place(f"p{number}", frame))
                 yield self.body(ctes, select)
-
-    def audited(self, part: Part, place: int, first: exp.Expr) -> exp.Expr:
-        """An audit column of an answer by value ``_n``, at the answer's first instant."""
-
-        def value(node: exp.Expr) -> exp.Expr:
-            of_place = isinstance(node, exp.Column) and node.table == PLACE
-            return build.column(self.columns[int(node.name)], "_n") if of_place else node
-
-        audit = timing.as_of(part.audit[place], first).transform(value, copy=False)
-        return build.named(audit, self.columns[place])
 
     def unique(self, part: Part) -> bool:
         """Does a single block give every value once by itself?
@@ -235,12 +193,11 @@ class Rendering:
     def selects(
         self, statement: _Statement, part: Part, prefix: str, frame: Frame
     ) -> list[exp.Select]:
-        """The selects of an arm, by derivation; their CTEs go to the statement."""
-        reads = self.reads()
-        selects: list[exp.Select] = []
-        for number, block in enumerate(part.blocks, start=1):
-            place = RenderPlace(self.columns, frame, reads, f"{prefix}_{number}")
-            rendered = strategy_for(block).render(block, place)
+        """The selects of an arm, or of each of its blocks; their CTEs go to the statement."""
+        selects, place = list[exp.Select](), self.place(prefix, frame)
+        for number, one in enumerate(evaluated(part), start=1):
+            here = place if one is part else replace(place, prefix=f"{prefix}_{number}")
+            rendered = strategy_for(one).render(one, here)
             selects += rendered.selects
             statement.ctes += rendered.ctes
         return selects

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tapestry.names import ARRIVAL
 from tapestry.sql import timing
+from tapestry.sql.arms import Lifted
 from tapestry.sql.branches.edges import edges
 from tapestry.sql.branches.frame import greater
 from tapestry.sql.branches.selects import aliases_of, where
@@ -56,13 +57,13 @@ def _starting(
     rendering: Rendering,
 ) -> Iterator[tuple[Sequence[Table], Sequence[exp.Expr]]]:
     for part in rendering.parts:
-        if part.lifted is not None:
+        if isinstance(part, Lifted):
             begin = rendering.begin
             yield (), (TIME_BEGINS if begin is None else timing.literal(begin),)
-            for table in part.lifted.tables:
+            for table in part.tables:
                 if table.appended:  # a row may be loaded before it arrives
                     yield (table,), (exp.column(ARRIVAL, table=table.alias),)
-            for change in part.lifted.changes:
+            for change in part.changes:
                 yield change.tables, (change.bound,)
         for block in part.blocks:
             for conjunction in block.disjuncts:

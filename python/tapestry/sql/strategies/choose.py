@@ -1,4 +1,4 @@
-"""How the first instant of a derivation is found: the strategies, in the order they are tried.
+"""How the first instant of an answer is found: the strategies, in the order they are tried.
 
 Everything that depends on the choice asks ``strategy_for``, so that what is shown, reckoned and
 rendered is the same. Semantics, section 2, "First instant".
@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from sqlglot import exp
-
+from tapestry.sql.arms import AtInstants, Evaluated, KeptGroups
 from tapestry.sql.branches.edges import edges
-from tapestry.sql.branches.frame import Frame
-from tapestry.sql.branches.selects import Reads
+from tapestry.sql.cumulative.groups_of import groups_of
 from tapestry.sql.ir import Block
+from tapestry.sql.lifted.render_lifted import render_lifted
 from tapestry.sql.strategies.bounds import fits_bounds, select_by_bounds, size_by_bounds
 from tapestry.sql.strategies.candidates import CandidatePlan, size_by_candidates
 from tapestry.sql.strategies.chain import is_chain
 from tapestry.sql.strategies.least import select_by_least, size_by_least, without_subqueries
+from tapestry.sql.strategies.place import Rendered, RenderPlace
 from tapestry.sql.strategies.sizes import Sizes, readings_of
 from tapestry.sql.strategies.stages import StagePlan, size_by_stages
 
@@ -28,39 +29,21 @@ SPLIT = (
 )
 MANY = 5
 """From so many disjuncts on it is too long to compare each with each other."""
-Ctes = tuple[tuple[str, exp.Query], ...]
+
+
+_E = TypeVar("_E")
 
 
 @dataclass(frozen=True)
-class RenderPlace:
-    """Where a block is rendered: over which window, from which reads; ``prefix`` names its CTEs."""
-
-    columns: tuple[str, ...]
-    frame: Frame
-    reads: Reads
-    prefix: str
-
-
-@dataclass(frozen=True)
-class Rendered:
-    """Disjoint selects of the derivations whose first instant lies in the window, and their CTEs.
-
-    The select list is the block's, with ``_matched_at``.
-    """
-
-    selects: tuple[exp.Select, ...]
-    ctes: Ctes = ()
-
-
-@dataclass(frozen=True)
-class Strategy:
-    """A way to find the first instants of a block's derivations.
+class Strategy(Generic[_E]):
+    """A way to find the first instants of a block's derivations, or of an arm's answers.
 
     why
-        Why it is exact for the blocks that it ``fits``; ``window``: why it is in one window.
+        Why it is exact for those that it ``fits``, of a kind ``of``; ``window``: why it is in one
+        window.
     render
-        The SQL of a block at a place; ``size``: about how many characters that has; ``readings``:
-        how often its plan reads tables, where that grows faster than the text.
+        The SQL at a place; ``size``: about how many characters that has; ``readings``: how often
+        its plan reads tables, where that grows faster than the text.
     own_rows
         Nothing but a derivation's own rows says when it holds.
     at_bounds
@@ -69,12 +52,13 @@ class Strategy:
         Each branch reads one table's rows of the window: what is measured of them is of use.
     """
 
+    of: type[_E]
     name: str
     why: str
-    fits: Callable[[Block], bool]
-    render: Callable[[Block, RenderPlace], Rendered]
-    size: Callable[[Block, Sizes], int]
-    readings: Callable[[Block, Sizes], int] = lambda block, sizes: 0
+    fits: Callable[[_E], bool]
+    render: Callable[[_E, RenderPlace], Rendered]
+    size: Callable[[_E, Sizes], int]
+    readings: Callable[[_E, Sizes], int] = lambda one, sizes: 0
     own_rows: bool = False
     at_bounds: bool = False
     by_branches: bool = False
@@ -115,6 +99,7 @@ def _by_candidates(block: Block, place: RenderPlace) -> Rendered:
 
 
 BOUNDS = Strategy(
+    Block,
     "bounds",
     "Without subqueries an answer holds from the latest of its lower bounds on: that is its first"
     " instant, if no upper bound was reached before.",
@@ -126,6 +111,7 @@ BOUNDS = Strategy(
     by_branches=True,
 )
 LEAST = Strategy(
+    Block,
     "least",
     "Each of many alternatives without subqueries holds from the latest of its lower bounds on, or"
     " never: the least of those instants is the first one, computed for each row.",
@@ -136,6 +122,7 @@ LEAST = Strategy(
     at_bounds=True,
 )
 ANTI_JOIN = Strategy(
+    Block,
     "anti_join",
     "A NOT EXISTS whose inner rows never expire stays false once it is: an answer begins at the"
     " latest of its lower bounds, or never.",
@@ -146,6 +133,7 @@ ANTI_JOIN = Strategy(
     by_branches=True,
 )
 STAGES = Strategy(
+    Block,
     "stages",
     "A LEFT JOIN makes of a row, which holds for a time, one with each match while both hold, and"
     " one with NULLs in between: many are evaluated one after the other, and an answer begins where"
@@ -158,6 +146,7 @@ STAGES = Strategy(
     " there.",
 )
 GAPS = Strategy(
+    Block,
     "gaps",
     "A NOT EXISTS whose inner rows expire can become true when one does: an answer begins at the"
     " latest of its lower bounds or at the end of an inner row, whichever holds first.",
@@ -168,6 +157,7 @@ GAPS = Strategy(
     by_branches=True,
 )
 CANDIDATES = Strategy(
+    Block,
     "candidates",
     "With EXISTS and nested subqueries an answer can begin only at a lower bound, or where an inner"
     " row starts or ends: each of these is tried, the earliest that holds counts.",
@@ -177,33 +167,37 @@ CANDIDATES = Strategy(
     readings_of,
     by_branches=True,
 )
-INSTANTS = Strategy(
-    "instants",
-    "What is grouped, ranked or limited is evaluated at every instant at which something of it may"
-    " change: between two of them the answer stays as it is.",
-    lambda block: False,
-    _by_candidates,
-    size_by_candidates,
-    window="Only instants in (tau, t] are looked at, for the groups in which something may change"
-    " there; an answer is new if it was none before.",
-)
-"""Of an arm by itself, not of a block (``tapestry.sql.lifted``)."""
 CUMULATIVE = Strategy(
+    KeptGroups,
     "cumulative",
     "A group is known by what is kept of it: how many rows and values it has, their sums and"
     " extremes, or its first rows. The rows that begin or end in the window change that, instant"
     " by instant.",
-    lambda block: False,
-    _by_candidates,
-    size_by_candidates,
+    lambda arm: True,
+    lambda arm, place: groups_of(arm, place).rendered(),
+    lambda arm, sizes: sum(size_by_bounds(block, sizes) for block in arm.blocks),
     window="What begins or ends in (tau, t] is added to what a group has at tau, which history or"
     " the model's memory says; an answer is new if the table does not hold it.",
 )
-"""Of an arm whose groups have running states (``tapestry.sql.cumulative``)."""
-STRATEGIES = (BOUNDS, LEAST, ANTI_JOIN, STAGES, GAPS, CANDIDATES)
-"""From the cheapest to the costliest; the first that fits a block is taken."""
+INSTANTS = Strategy(
+    AtInstants,
+    "instants",
+    "What is grouped, ranked or limited is evaluated at every instant at which something of it may"
+    " change: between two of them the answer stays as it is.",
+    lambda arm: True,
+    render_lifted,
+    lambda arm, sizes: 0,
+    window="Only instants in (tau, t] are looked at, for the groups in which something may change"
+    " there; an answer is new if it was none before.",
+)
+AnyStrategy: TypeAlias = Strategy[Any]
+STRATEGIES: tuple[AnyStrategy, ...] = (
+    *(BOUNDS, LEAST, ANTI_JOIN, STAGES, GAPS, CANDIDATES),
+    *(CUMULATIVE, INSTANTS),
+)
+"""From the cheapest to the costliest; the first that fits is taken."""
 
 
-def strategy_for(block: Block) -> Strategy:
-    """The cheapest exact strategy of a block."""
-    return next(strategy for strategy in STRATEGIES if strategy.fits(block))
+def strategy_for(one: Evaluated) -> AnyStrategy:
+    """The cheapest exact strategy of a block, or of an arm by itself."""
+    return next(each for each in STRATEGIES if isinstance(one, each.of) and each.fits(one))

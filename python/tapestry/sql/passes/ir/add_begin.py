@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.arms import with_blocks
 from tapestry.sql.facts.arrivals import arrivals
 from tapestry.sql.facts.begin import TIME_BEGINS
 from tapestry.sql.ir import Block, Conjunction
@@ -19,11 +21,8 @@ def add_begin(query: QueryState) -> QueryState:
     Sound because the instants of interest begin there: before the first arrival there is no row.
     """
     begin = None if query.begin is None else timing.literal(query.begin)
-    parts = (
-        replace(part, blocks=tuple(_bounded(block, begin) for block in part.blocks))
-        for part in query.parts
-    )
-    return query.with_parts(tuple(parts))
+    bounded = partial(_bounded, begin=begin)
+    return query.with_parts(tuple(with_blocks(part, bounded) for part in query.parts))
 
 
 def _bounded(block: Block, begin: exp.Expr | None) -> Block:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapestry.errors import Refusal
+from tapestry.sql.arms import AtInstants, Lifted
 from tapestry.sql.query_state import QueryState
 
 
@@ -13,11 +14,13 @@ def drop_impossible(query: QueryState) -> QueryState:
 
     Raises Refusal where nothing is left.
     """
-    parts = (
-        replace(part, blocks=tuple(block for block in part.blocks if block.disjuncts))
+    parts = tuple(
+        part
+        if isinstance(part, AtInstants)
+        else replace(part, blocks=tuple(block for block in part.blocks if block.disjuncts))
         for part in query.parts
     )
-    kept = tuple(part for part in parts if part.blocks or part.lifted)
+    kept = tuple(part for part in parts if isinstance(part, Lifted) or part.blocks)
     if not kept:
         raise Refusal(
             "the query can never have an answer",

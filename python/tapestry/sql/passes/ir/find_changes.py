@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from tapestry.sql.arms import Lifted, Part
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.order import Order
 from tapestry.sql.facts.bounds_of_time import changes_of
 from tapestry.sql.facts.keys_that_commute import find_keys
-from tapestry.sql.ir import Lifted, Part
 from tapestry.sql.lift.lift import Lift
 from tapestry.sql.lifted.events import Events
 from tapestry.sql.lifted.find_opens import find_opens
@@ -28,21 +28,20 @@ def find_changes(query: QueryState) -> QueryState:
 
 
 def _found(part: Part, query: QueryState) -> Part:
-    if part.lifted is None:
+    if not isinstance(part, Lifted):
         return part
-    lifted = part.lifted
-    tree = lifted.tree
-    if lifted.audit:  # they are evaluated where an answer begins, and change none
+    tree = part.tree
+    if part.clocks:  # they are evaluated where an answer begins, and change none
         assert isinstance(tree, exp.Select)
         tree = tree.copy()
-        kept = [item for n, item in enumerate(tree.selects) if n not in lifted.audit]
+        kept = [item for n, item in enumerate(tree.selects) if n not in part.clocks]
         tree.set("expressions", kept)
-    changes = changes_of(tree, lifted.tables, query.catalog.time_zone)
-    keys = find_keys(tree, {table.alias: table for table in lifted.tables})
+    changes = changes_of(tree, part.tables, query.catalog.time_zone)
+    keys = find_keys(tree, {table.alias: table for table in part.tables})
     opens = find_opens(tree, keys, query.catalog.time_zone)
-    lifted = replace(lifted, changes=changes, keys=keys, opens=opens)
-    _lift(lifted)
-    return replace(part, lifted=lifted)
+    part = replace(part, changes=changes, keys=keys, opens=opens)
+    _lift(part)
+    return part
 
 
 def _lift(arm: Lifted) -> None:

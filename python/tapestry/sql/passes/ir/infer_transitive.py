@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from tapestry.sql.arms import with_blocks
 from tapestry.sql.branches.selects import aliases_of, on_of
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.walk import all_tables
@@ -29,8 +30,7 @@ def infer_transitive(query: QueryState) -> QueryState:
     if not query.infer:
         return query
     inference = _Inference(query.catalog.time_zone, _texts(query))
-    parts = (replace(part, blocks=tuple(map(inference.block, part.blocks))) for part in query.parts)
-    return query.with_parts(tuple(parts))
+    return query.with_parts(tuple(with_blocks(part, inference.block) for part in query.parts))
 
 
 def _texts(query: QueryState) -> frozenset[Key]:

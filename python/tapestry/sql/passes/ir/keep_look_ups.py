@@ -8,10 +8,10 @@ join everything by themselves, so in their blocks, in subqueries and in tables b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from sqlglot import exp
 
+from tapestry.sql.arms import with_arms
 from tapestry.sql.branches.selects import aliases_of, base_of
 from tapestry.sql.facts.arrivals import moving
 from tapestry.sql.facts.walk import ArmWalk
@@ -33,10 +33,7 @@ def keep_look_ups(query: QueryState) -> QueryState:
     forms = StandardForms()
     with query.as_place():
         parts = (
-            replace(
-                part,
-                arms=tuple(one for arm in part.arms for one in bounded_ways(_kept(arm, forms))),
-            )
+            with_arms(part, (one for arm in part.arms for one in bounded_ways(_kept(arm, forms))))
             for part in _Opened().parts(query.parts)
         )
         return query.with_parts(tuple(parts))

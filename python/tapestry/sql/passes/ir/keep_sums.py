@@ -7,9 +7,8 @@ theirs is gone.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from tapestry.sql.ir import Block, Firsts, Part, SourceTable
+from tapestry.sql.arms import FirstRows, Part, RunningGroups
+from tapestry.sql.ir import Block, SourceTable
 from tapestry.sql.query_state import QueryState
 from tapestry.sql.strategies.choose import BOUNDS, strategy_for
 
@@ -26,13 +25,14 @@ def keep_sums(query: QueryState) -> QueryState:
 
 
 def _kept(part: Part) -> Part:
-    if part.lifted is None or part.lifted.sums is None:
+    if isinstance(part, RunningGroups):
+        lasting = any(state.kind in EXTREMES for state in part.kept.states)
+    elif isinstance(part, FirstRows):
+        lasting = True
+    else:
         return part
-    sums = part.lifted.sums
-    lasting = isinstance(sums, Firsts) or any(state.kind in EXTREMES for state in sums.states)
-    if part.blocks and all(_holds(block, lasting) for block in part.blocks):
-        return part
-    return replace(part, blocks=(), lifted=replace(part.lifted, sums=None))
+    holds = bool(part.blocks) and all(_holds(block, lasting) for block in part.blocks)
+    return part if holds else part.at_instants()
 
 
 def _holds(block: Block, lasting: bool) -> bool:

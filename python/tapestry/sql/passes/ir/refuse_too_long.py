@@ -12,6 +12,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql.arms import evaluated
 from tapestry.sql.branches.order import order_of
 from tapestry.sql.catalog import Source
 from tapestry.sql.query_state import QueryState
@@ -64,7 +65,8 @@ def _refuse_many_readings(query: QueryState) -> None:
     """Raise Refusal for a short text that is a huge plan: Spark writes out every CTE in it."""
     sizes = _sizes_of(query)
     blocks = [block for part in query.parts for block in part.blocks]
-    readings = sum(strategy_for(block).readings(block, sizes) for block in blocks)
+    each = [one for part in query.parts for one in evaluated(part)]
+    readings = sum(strategy_for(one).readings(one, sizes) for one in each)
     if readings <= MOST_READINGS:
         return
     disjuncts = sum(len(block.disjuncts) for block in blocks)
@@ -95,9 +97,9 @@ def text_size(query: QueryState) -> int:
     """About how many characters the longest SQL of a run has: that over late rows of everything."""
     sizes = _sizes_of(query)
     return sum(
-        strategy_for(block).size(block, sizes) * (2 if part.by_value else 1)
+        strategy_for(one).size(one, sizes) * (2 if part.by_value else 1)
         for part in query.parts
-        for block in part.blocks
+        for one in evaluated(part)
     )
 
 

@@ -12,10 +12,7 @@ def refuse_untyped(query: QueryState) -> QueryState:
     """The query itself; Refusal where a column is NULL in every block."""
     for place, name in enumerate(query.columns):
         parts = [part for part in query.parts if place not in part.audit]
-        values = [
-            block.select[place] for part in parts if part.lifted is None for block in part.blocks
-        ]
-        values += [p.lifted.tree.selects[place].unalias() for p in parts if p.lifted is not None]
+        values = [one[place].unalias() for part in parts for one in part.select_lists]
         if values and all(isinstance(value, exp.Null) for value in values):
             raise Refusal(
                 f"the column {name} has no type",

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from tapestry.sql.arms import Part, with_arms
 from tapestry.sql.branches.selects import aliases_of, base_of
 from tapestry.sql.facts.arrivals import moving
 from tapestry.sql.facts.walk import ArmWalk
@@ -27,7 +28,6 @@ from tapestry.sql.ir import (
     Conjunction,
     DerivedTable,
     Lower,
-    Part,
     SourceTable,
     Upper,
     all_of,
@@ -62,7 +62,7 @@ def _staged(part: Part) -> Part:
     ways = sum(2 ** len(moving(arm.tables)) for arm in arms if arm.where != FALSE)
     if ways <= FEW:
         arms = bounded_ways(side for arm in arms for side in _without(arm))
-    return replace(part, arms=tuple(arms))
+    return with_arms(part, arms)
 
 
 def _settled(arm: Arm, forms: StandardForms) -> Iterator[Arm]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapestry.errors import Refusal
+from tapestry.sql.arms import AtInstants
 from tapestry.sql.ir import Arm, Block
 from tapestry.sql.normalize.standard_form import StandardForms
 from tapestry.sql.query_state import QueryState
@@ -24,7 +25,9 @@ def to_standard_form(query: QueryState) -> QueryState:
     """
     forms = StandardForms()
     parts = (
-        replace(part, arms=(), blocks=tuple(_blocks(part.arms, forms, query.sql)))
+        part
+        if isinstance(part, AtInstants)
+        else replace(part, arms=(), blocks=tuple(_blocks(part.arms, forms, query.sql)))
         for part in query.parts
     )
     with query.as_place():

@@ -171,8 +171,8 @@ class NewAnswers:
         if self.hashes is None:
             return self._all(scans, keyed)
         rewriting = self.parts[0].rewriting
-        by_rows = any(part.lifted is None or part.lifted.by_rows for part in rewriting.parts)
-        arms = [one.arm for one in rewriting.lifted if not one.by_rows] if by_rows else []
+        by_rows = any(not part.asks_known for part in rewriting.parts)
+        arms = [one.number for one in rewriting.lifted if one.asks_known] if by_rows else []
         columns = [*rewriting.columns, MATCHED_AT, *([KEY] if keyed else [])]
         return self.hashes.without(self._all(scans, keyed or by_rows), columns, arms)
 

@@ -144,10 +144,7 @@ def _stamped(query: Query, name: str, scan: Scan) -> Scan:
 def incomparable(query: Query) -> str:
     """A column of the select list whose values no engine compares (MAP, VARIANT); '' for none."""
     for part in query.rewriting.parts:
-        lists = [block.select for block in part.blocks]
-        if part.lifted is not None:
-            lists = [tuple(part.lifted.tree.selects)]
-        for values in lists:
+        for values in part.select_lists:
             for name, value in zip(query.rewriting.columns, values, strict=True):
                 if any(kind.is_type("map", "variant") for kind in _types_in(value)):
                     return name

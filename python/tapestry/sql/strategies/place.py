@@ -1,0 +1,63 @@
+"""The place at which a strategy renders what it evaluates, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.names import KEY
+from tapestry.sql import timing
+from tapestry.sql.branches.frame import Frame
+from tapestry.sql.branches.selects import Reads
+from tapestry.sql.read.audit_columns import PLACE
+from tapestry.sql.write import build
+
+
+@dataclass(frozen=True)
+class RenderPlace:
+    """Says for which window something is rendered, from which reads; ``prefix`` names its CTEs.
+
+    ``begin``: the model's. ``at_begin``: what was an answer at the begin is no new one.
+    ``remembers``: running states are at hand.
+    """
+
+    columns: tuple[str, ...]
+    frame: Frame
+    reads: Reads
+    prefix: str
+    begin: exp.Expr | None = None
+    at_begin: bool = False
+    remembers: bool = False
+
+    @property
+    def keyed(self) -> bool:
+        """Is the key of an answer one of its columns, the last one?"""
+        return self.columns[-1] == KEY
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The columns of the select list."""
+        return self.columns[:-1] if self.keyed else self.columns
+
+    def audited(self, audit: Mapping[int, exp.Expr], place: int, first: exp.Expr) -> exp.Expr:
+        """An audit column of an answer by value ``_n``, at the answer's first instant."""
+
+        def value(node: exp.Expr) -> exp.Expr:
+            of_place = isinstance(node, exp.Column) and node.table == PLACE
+            return build.column(self.columns[int(node.name)], "_n") if of_place else node
+
+        found = timing.as_of(audit[place], first).transform(value, copy=False)
+        return build.named(found, self.columns[place])
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """Disjoint selects of the answers whose first instant lies in the window, and their CTEs.
+
+    The select list is that of the query, with ``_matched_at``.
+    """
+
+    selects: tuple[exp.Select, ...]
+    ctes: tuple[tuple[str, exp.Query], ...] = ()
