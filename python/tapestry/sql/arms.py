@@ -40,7 +40,6 @@ class ByDerivation(Formed):
     """An arm whose answers count by derivation."""
 
     by_value: ClassVar[bool] = False
-    asks_known: ClassVar[bool] = False
     audit: ClassVar[Mapping[int, exp.Expr]] = {}
 
 
@@ -49,7 +48,6 @@ class ByValue(Formed):
     """An arm whose answers count by value."""
 
     by_value: ClassVar[bool] = True
-    asks_known: ClassVar[bool] = False
     audit: Mapping[int, exp.Expr] = field(default_factory=dict)
     """The audit columns, which are no part of an answer, by their places in the select list, over
     columns that name places (``tapestry.sql.read.audit_columns``)."""
@@ -104,12 +102,7 @@ class Lifted:
 
     @property
     def by_value(self) -> bool:
-        """Do its answers count by value?"""
-        return not self.by_rows
-
-    @property
-    def asks_known(self) -> bool:
-        """Are new answers told from those that are known by their values?"""
+        """Do its answers count by value, and are new ones told from those that are known?"""
         return not self.by_rows
 
     @property
@@ -144,53 +137,20 @@ class State:
     place: int = -1
 
 
-@dataclass(frozen=True)
-class Sums:
-    """How the groups of an arm follow from running states (aggregates, section 5).
-
-    keys
-        So many columns of the select list of the arm's blocks are what it groups by; arguments of
-        its aggregates stand behind them.
-    states
-        What is kept of a group; the first one counts its rows.
-    items, having
-        The arm's own, over columns ``_k1`` … and ``_s1`` …
-    """
-
-    keys: int
-    states: tuple[State, ...]
-    items: tuple[exp.Expr, ...]
-    having: exp.Expr | None = None
-
-
-@dataclass(frozen=True)
-class Firsts:
-    """How an arm follows from the first rows of each key (aggregates, section 11, point 5).
-
-    keys
-        So many columns of the select list of the arm's blocks are the key; what orders the rows
-        of a key stands behind them, then what else is listed.
-    order
-        Over columns ``_a1`` …, which are all that is kept of a row besides its key.
-    count, dense
-        Rows at so many first places are answers; ``dense``: rows that are equal take one place.
-    items, where
-        The arm's own, over columns ``_k1`` … and ``_a1`` …
-    """
-
-    keys: int
-    order: tuple[exp.Ordered, ...]
-    count: int
-    dense: bool
-    items: tuple[exp.Expr, ...]
-    where: exp.Expr | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class KeptGroups(Lifted, Formed):
-    """An arm of groups: what is ``kept`` of the rows of each gives its answers."""
+    """An arm of groups: what is kept of the rows of each gives its answers.
 
-    kept: Sums | Firsts
+    width
+        So many columns of the select list of its blocks are what it groups by; what is kept of a
+        row stands behind them.
+    items, where
+        Its select list and its condition, over columns ``_k1`` … of the group and what is kept.
+    """
+
+    width: int
+    items: tuple[exp.Expr, ...]
+    where: exp.Expr | None = None
 
     def at_instants(self) -> AtInstants:
         """The same, to be evaluated at instants."""
@@ -199,16 +159,24 @@ class KeptGroups(Lifted, Formed):
 
 @dataclass(frozen=True, kw_only=True)
 class RunningGroups(KeptGroups):
-    """An arm whose answers follow from the running states of its groups."""
+    """Groups by running states (aggregates, section 5), ``_s1`` …; the first counts their rows."""
 
-    kept: Sums
+    states: tuple[State, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FirstRows(KeptGroups):
-    """An arm whose answers follow from the first rows of each key."""
+    """The first rows of each group (aggregates, section 11, point 5).
 
-    kept: Firsts
+    order
+        Over columns ``_a1`` …, which are all that is kept of a row besides its group.
+    count, dense
+        Rows at so many first places are answers; ``dense``: rows that are equal take one place.
+    """
+
+    order: tuple[exp.Ordered, ...]
+    count: int
+    dense: bool
 
 
 # -- all of them ----------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ class QueryFacts:
     @property
     def asks_known(self) -> bool:
         """Are new answers told from those that are known by their values?"""
-        return any(part.asks_known for part in self.parts)
+        return any(arm.by_value for arm in self.lifted)
 
     @property
     def strategy(self) -> str:

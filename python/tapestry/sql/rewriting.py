@@ -16,7 +16,7 @@ from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded
 from tapestry.sql.cumulative.remember import names_kept
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import SourceTable
+from tapestry.sql.ir import Block, SourceTable
 from tapestry.sql.look.narrowed_sources import WINDOW, narrowed_sources
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
 from tapestry.sql.look.window_notes import window_notes
@@ -329,6 +329,8 @@ class Rewriting(QueryFacts):
 
 def _keyed(part: Part) -> Part:
     """The arm with the key as one more column: constant where its answers count by value."""
-    if isinstance(part, Lifted):
-        return part
-    return with_blocks(part, lambda block: replace(block, select=block.select + block.keys))
+
+    def with_keys(block: Block) -> Block:
+        return replace(block, select=block.select + block.keys)
+
+    return part if isinstance(part, Lifted) else with_blocks(part, with_keys)

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tapestry.sql import timing
 from tapestry.sql.arms import FirstRows
 from tapestry.sql.cumulative.groups import PART, Groups
 from tapestry.sql.lift.cases import AT
@@ -53,12 +52,12 @@ class Places(Groups):
     @property
     def ordering(self) -> list[str]:
         """What the columns are called that order the rows of a key."""
-        return [f"_a{n}" for n in range(1, len(self.arm.kept.order) + 1)]
+        return [f"_a{n}" for n in range(1, len(self.arm.order) + 1)]
 
     @property
     def listed(self) -> list[str]:
         """What the columns behind the key are called."""
-        return [f"_a{n}" for n in range(1, len(self.arm.blocks[0].select) - self.arm.kept.keys + 1)]
+        return [f"_a{n}" for n in range(1, len(self.arm.blocks[0].select) - self.arm.width + 1)]
 
     def window(self, function: exp.Expr, alias: str) -> exp.Window:
         """A rank of the rows of a key, in the order of the query."""
@@ -68,7 +67,7 @@ class Places(Groups):
                 desc=one.args.get("desc"),
                 nulls_first=one.args.get("nulls_first"),
             )
-            for one in self.arm.kept.order
+            for one in self.arm.order
         ] or [exp.Ordered(this=exp.Literal.number(1))]
         return exp.Window(
             this=function, partition_by=self.key(alias), order=exp.Order(expressions=order)
@@ -80,7 +79,7 @@ class Places(Groups):
         ``after`` an instant, where that is given.
         """
         names = [*(one.name for one in self.key("")), *self.ordering]
-        if self.arm.kept.dense:  # rows that are equal take one place, and one of them says so
+        if self.arm.dense:  # rows that are equal take one place, and one of them says so
             listed = [exp.column(name, table="_e") for name in names]
             at = exp.alias_(exp.Min(this=exp.column(AT, table="_e")), AT)
             once = build.add_from(build.select([*listed, at]), build.subquery(rows, "_e"))
@@ -91,7 +90,7 @@ class Places(Groups):
         ranked.append("expressions", exp.alias_(place, RANK))
         build.add_from(ranked, build.subquery(rows, "_f"))
         query = build.select([exp.column(n, table="_g") for n in [*names, AT]])
-        count = exp.Literal.number(self.arm.kept.count)
+        count = exp.Literal.number(self.arm.count)
         among: list[exp.Expr] = [exp.LTE(this=exp.column(RANK, table="_g"), expression=count)]
         if after is not None:
             among.append(exp.GT(this=exp.column(AT, table="_g"), expression=after.copy()))
@@ -141,11 +140,11 @@ class Places(Groups):
         build.add_from(query, build.subquery(self.together(self.listed), "_u"))
         names.append(RANK)
         comes: exp.Expr = exp.column(RANK, table="_u")
-        for place in range(1, self.arm.kept.count + 1):
+        for place in range(1, self.arm.count + 1):
             columns: list[exp.Expr] = [exp.column(name, table="_u") for name in names]
             moved = build.select([*columns, exp.alias_(comes, COMES)])
             build.add_from(moved, build.subquery(query, "_u"))
-            last = place == self.arm.kept.count
+            last = place == self.arm.count
             shown = [exp.column(name, table="_v") for name in names + ([] if last else [COMES])]
             query = build.select([*shown, exp.alias_(self.stands(), STANDS)])
             build.add_from(query, build.subquery(moved, "_v"))
@@ -172,28 +171,20 @@ class Places(Groups):
         """What a row moves from a place to the next: nothing where the place was free."""
         comes, stands = (exp.column(name, table="_u") for name in (COMES, STANDS))
         moves: list[exp.Expr] = [build.not_null(comes), build.not_null(stands)]
-        if self.arm.kept.dense:
+        if self.arm.dense:
             moves.append(exp.NEQ(this=comes.copy(), expression=stands.copy()))
         greater = exp.Greatest(this=comes.copy(), expressions=[stands.copy()])
         return exp.Case(ifs=[exp.If(this=exp.and_(*moves), true=greater)])
 
     def rows(self) -> exp.Query:
         """The select list of the rows that are among the first when they come."""
-        at = exp.column(AT, table=STATES)
-        items = [
-            build.named(timing.as_of(item, at), name)
-            for item, name in zip(self.arm.kept.items, self.place.listed, strict=True)
-        ]
-        query = build.add_from(build.select([*items, at]), self.cte_as("places", STATES))
         stands = exp.column(STANDS, table=STATES)
         free = exp.Is(this=stands, expression=exp.Null())
         among = exp.LTE(this=exp.column(RANK, table=STATES), expression=stands.copy())
-        conditions: list[exp.Expr] = [exp.Paren(this=exp.or_(free, among))]
-        if self.frame.tau is not None:
-            conditions.append(exp.GT(this=at.copy(), expression=self.frame.tau.copy()))
-        if self.arm.kept.where is not None:
-            conditions.append(build.operand(self.arm.kept.where))
-        return build.add_where(query, conditions)
+        conditions = [exp.Paren(this=exp.or_(free, among)), *self.after(STATES)]
+        if self.arm.where is not None:
+            conditions.append(build.operand(self.arm.where))
+        return build.add_where(self.listed_of("places"), conditions)
 
     # -- what is kept -----------------------------------------------------------------------------
     def remembered(self, whole: bool) -> tuple[dict[str, exp.Expr], exp.Select]:

@@ -10,11 +10,14 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from tapestry.sql import timing
 from tapestry.sql.arms import KeptGroups
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.selects import Reads
 from tapestry.sql.cumulative.rows import changing, holding
+from tapestry.sql.lift.cases import AT
 from tapestry.sql.lifted.render_lifted import new_answers
+from tapestry.sql.normalize.running_states import STATES
 from tapestry.sql.planner.hints import broadcast
 from tapestry.sql.strategies.place import Rendered, RenderPlace
 from tapestry.sql.write import build
@@ -64,11 +67,25 @@ class Groups:
 
     def key(self, alias: str) -> list[exp.Expr]:
         """What it groups by, in a row."""
-        return [exp.column(f"_k{n}", table=alias) for n in range(1, self.arm.kept.keys + 1)]
+        return [exp.column(f"_k{n}", table=alias) for n in range(1, self.arm.width + 1)]
+
+    def listed_of(self, kind: str) -> exp.Select:
+        """The select list over the rows of a CTE, and the instant of each."""
+        at = exp.column(AT, table=STATES)
+        items = [
+            build.named(timing.as_of(item, at), name)
+            for item, name in zip(self.arm.items, self.place.listed, strict=True)
+        ]
+        return build.add_from(build.select([*items, at]), self.cte_as(kind, STATES))
+
+    def after(self, alias: str) -> list[exp.Expr]:
+        """That an instant lies in the window, of those that lie before its end."""
+        tau, at = self.frame.tau, exp.column(AT, table=alias)
+        return [] if tau is None else [exp.GT(this=at, expression=tau.copy())]
 
     def changing(self) -> exp.Query:
         """The rows that begin or end in the window, each with the instant and its weight."""
-        return changing(self.arm.blocks, self.arm.kept.keys, self.frame, self.reads)
+        return changing(self.arm.blocks, self.arm.width, self.frame, self.reads)
 
     def changed(self, these: list[exp.Expr], those: list[exp.Expr]) -> exp.Expr:
         """That a key is one of those of ``changes``, called ``_s``; NULL is one, too."""
@@ -80,11 +97,11 @@ class Groups:
     def holding(self, instant: exp.Expr) -> exp.Query:
         """The rows that hold at an instant."""
         frame = Frame(None, instant, self.frame.order)
-        return holding(self.arm.blocks, self.arm.kept.keys, instant, frame, self.reads)
+        return holding(self.arm.blocks, self.arm.width, instant, frame, self.reads)
 
     def kept(self, part: str, names: list[str]) -> exp.Query:
         """What a part of the memory says, its columns under the names that they have here."""
-        keys = [f"k{n}" for n in range(1, self.arm.kept.keys + 1)]
+        keys = [f"k{n}" for n in range(1, self.arm.width + 1)]
         listed = [
             exp.alias_(exp.column(f"{self.place.prefix}_{name}", table="_m"), f"_{name}")
             for name in [*keys, *names]

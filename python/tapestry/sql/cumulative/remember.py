@@ -15,15 +15,25 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
+from tapestry.sql.arms import FirstRows, KeptGroups, RunningGroups
 from tapestry.sql.cumulative.firsts import Places
 from tapestry.sql.cumulative.groups import PART, Groups
 from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.cumulative.running import COUNTED, Running
 from tapestry.sql.lifted.events import Ctes
+from tapestry.sql.strategies.place import RenderPlace
 from tapestry.sql.write import build
 
 Row = dict[str, exp.Expr]
 """The columns that a row of the memory has; the others are NULL."""
+
+
+def groups_of(arm: KeptGroups, place: RenderPlace) -> Groups:
+    """The groups of an arm at a place, by what is kept of them."""
+    if isinstance(arm, RunningGroups):
+        return Running(arm, place)
+    assert isinstance(arm, FirstRows)
+    return Places(arm, place)
 
 
 def remember(arms: Sequence[Groups], whole: bool) -> tuple[exp.Query, Ctes]:
@@ -62,7 +72,7 @@ def _states(running: Running, whole: bool) -> Iterator[tuple[Row, exp.Select]]:
     first = running.place.frame.tau is None
     states = [
         running.of_rows(state, "_r") if first else running.together(n, "_r")
-        for n, state in zip(numbers, running.arm.kept.states, strict=True)
+        for n, state in zip(numbers, running.arm.states, strict=True)
     ]
     numbered = {f"{prefix}_s{n}": state for n, state in zip(numbers, states, strict=True)}
     select = _from(running, whole, "", "parts", [f"s{n}" for n in numbers])

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tapestry.sql import timing
 from tapestry.sql.arms import RunningGroups, State
 from tapestry.sql.cumulative.groups import Groups
 from tapestry.sql.cumulative.rows import WEIGHT, ends
@@ -60,17 +59,17 @@ class Running(Groups):
     @property
     def distinct(self) -> list[int]:
         """The arguments that count once, by their places."""
-        return list(dict.fromkeys(s.place for s in self.arm.kept.states if s.kind in DISTINCT))
+        return list(dict.fromkeys(s.place for s in self.arm.states if s.kind in DISTINCT))
 
     def argument(self, place: int, alias: str) -> exp.Expr:
         """The argument of a state, in a row."""
-        return exp.column(f"_a{place - self.arm.kept.keys + 1}", table=alias)
+        return exp.column(f"_a{place - self.arm.width + 1}", table=alias)
 
     # -- rows and what they add ------------------------------
     def changes(self) -> exp.Query:
         """The rows that begin or end; with no key also the instant at which time begins."""
         query = self.changing()
-        if self.arm.kept.keys:
+        if self.arm.width:
             return query
         begin = self.place.begin
         start = TIME_BEGINS.copy() if begin is None else begin.copy()
@@ -84,11 +83,11 @@ class Running(Groups):
     def parts(self) -> exp.Query:
         """What each row adds to the states of its group, and each value that comes or goes."""
         at = exp.column(AT, table="_c")
-        items = [self.added(state, "_c") for state in self.arm.kept.states]
+        items = [self.added(state, "_c") for state in self.arm.states]
         query = build.select([*self.key("_c"), at, *self.numbered(items)])
         selects: list[exp.Query] = [build.add_from(query, self.cte_as("changes", "_c"))]
         for value in self.distinct:
-            items = [self.turned(state, value) for state in self.arm.kept.states]
+            items = [self.turned(state, value) for state in self.arm.states]
             query = build.select([*self.key("_d"), exp.column(AT, table="_d")])
             query.set("expressions", [*query.selects, *self.numbered(items)])
             selects.append(build.add_from(query, self.cte_as(f"d{value}", "_d")))
@@ -124,11 +123,11 @@ class Running(Groups):
     # -- states ------------------------------
     def numbers(self) -> range:
         """What the states are called by."""
-        return range(1, len(self.arm.kept.states) + 1)
+        return range(1, len(self.arm.states) + 1)
 
     def together(self, number: int, alias: str) -> exp.Expr:
         """A state of several sets of rows."""
-        kind = self.arm.kept.states[number - 1].kind
+        kind = self.arm.states[number - 1].kind
         function = _TOGETHER.get(kind, exp.Sum)
         return function(this=exp.column(f"_s{number}", table=alias))
 
@@ -141,7 +140,7 @@ class Running(Groups):
             items: list[exp.Expr] = [exp.column(f"_s{n}", table="_h") for n in self.numbers()]
         else:
             found = self.holding(self.frame.tau)
-            items = [self.of_rows(state, "_h") for state in self.arm.kept.states]
+            items = [self.of_rows(state, "_h") for state in self.arm.states]
         query = build.select([*self.key("_h"), at, *self.numbered(items)])
         build.add_from(query, build.subquery(found, "_h"))
         key = self.key("_h")
@@ -175,22 +174,13 @@ class Running(Groups):
 
     def rows(self) -> exp.Query:
         """The select list of each group that is there, at each of those instants."""
-        at = exp.column(AT, table=STATES)
-        items = [
-            build.named(timing.as_of(item, at), name)
-            for item, name in zip(self.arm.kept.items, self.place.listed, strict=True)
-        ]
-        query = build.select([*items, at])
-        build.add_from(query, self.cte_as("states", STATES))
-        conditions: list[exp.Expr] = []
-        if self.frame.tau is not None:
-            conditions.append(exp.GT(this=at.copy(), expression=self.frame.tau.copy()))
-        if self.arm.kept.keys:
+        conditions = self.after(STATES)
+        if self.arm.width:
             there = exp.column("_s1", table=STATES)
             conditions.append(exp.GT(this=there, expression=exp.Literal.number(0)))
-        if self.arm.kept.having is not None:
-            conditions.append(build.operand(self.arm.kept.having))
-        return build.add_where(query, conditions)
+        if self.arm.where is not None:
+            conditions.append(build.operand(self.arm.where))
+        return build.add_where(self.listed_of("states"), conditions)
 
     # -- DISTINCT ------------------------------
     def turns(self, value: int) -> Iterator[tuple[str, exp.Query]]:
@@ -274,11 +264,7 @@ class Running(Groups):
         query = build.select([*listed, exp.alias_(weight, WEIGHT)])
         build.add_from(query, build.table(running, "_r"))
         differs = exp.NEQ(this=exp.Paren(this=there), expression=exp.Paren(this=was))
-        conditions: list[exp.Expr] = [differs]
-        if self.frame.tau is not None:
-            at = exp.column(AT, table="_r")
-            conditions.append(exp.GT(this=at, expression=self.frame.tau.copy()))
-        return build.add_where(query, conditions)
+        return build.add_where(query, [differs, *self.after("_r")])
 
 
 def _if_null(value: exp.Expr, null: exp.Expr, other: exp.Expr) -> exp.Expr:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.arms import ByDerivation, Change, Firsts, KeptGroups, Lifted, Part
+from tapestry.sql.arms import ByDerivation, Change, FirstRows, Lifted, Part, RunningGroups
 from tapestry.sql.branches.frame import Frame, at_most, less
 from tapestry.sql.branches.order import Order
 from tapestry.sql.branches.selects import Reads, filters_of, valid_at, where
@@ -58,7 +58,7 @@ def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:
     texts = []
     for part in parts:
         if isinstance(part, Lifted):
-            kept = _kept(part) if isinstance(part, KeptGroups) else ""
+            kept = _kept(part) if isinstance(part, RunningGroups | FirstRows) else ""
             texts.append(kept + _lifted(part, columns))
             continue
         texts += [_shown(_arm(arm, columns, part)) for arm in part.arms]
@@ -87,19 +87,18 @@ def _lifted(arm: Lifted, columns: tuple[str, ...]) -> str:
     return "".join(bounds) + _shown(tree)
 
 
-def _kept(part: KeptGroups) -> str:
+def _kept(part: RunningGroups | FirstRows) -> str:
     """What is kept of a group."""
-    sums = part.kept
     rows: tuple[Arm | Block, ...] = (*part.arms, *part.blocks)
     if not rows:
         return ""
     named = [table for table in rows[0].tables if isinstance(table, SourceTable)]
     kept = []
-    if isinstance(sums, Firsts):
-        for one, by in zip(sums.order, rows[0].select[sums.keys :], strict=False):
+    if isinstance(part, FirstRows):
+        for one, by in zip(part.order, rows[0].select[part.width :], strict=False):
             kept.append(_over_sources(by, named) + (" DESC" if one.args.get("desc") else ""))
-        return f"-- kept of a group: its first {sums.count} rows by {', '.join(kept)}\n"
-    for state in sums.states:
+        return f"-- kept of a group: its first {part.count} rows by {', '.join(kept)}\n"
+    for state in part.states:
         value = _over_sources(rows[0].select[max(state.place, 0)], named)
         kept.append(KEPT[state.kind].format(value))
     return f"-- kept of a group: {', '.join(kept)}\n"

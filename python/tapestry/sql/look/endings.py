@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.arms import AtInstants, FirstRows, Lifted, Part, RunningGroups, State, Sums
+from tapestry.sql.arms import AtInstants, FirstRows, Lifted, Part, RunningGroups, State
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.grouping import is_grouped
 from tapestry.sql.ir import (
@@ -100,7 +100,7 @@ class _Endings:
         growing = {table.alias: table.source for table in arm.tables if table.appended}
         if isinstance(arm, AtInstants):
             self._tree(arm.tree, growing)
-        elif isinstance(arm, FirstRows) or _changes(arm.kept, arm.blocks, catalog):
+        elif isinstance(arm, FirstRows) or _changes(arm, catalog):
             self.groups |= dict.fromkeys(growing.values())
 
     def _tree(self, tree: exp.Query, growing: Mapping[str, str]) -> None:
@@ -119,20 +119,20 @@ class _Endings:
                 self.time |= not _is_lower(node)
 
 
-def _changes(sums: Sums, blocks: Sequence[Block], catalog: Catalog) -> bool:
+def _changes(arm: RunningGroups, catalog: Catalog) -> bool:
     """Does an answer of a group show, or hang on, what later rows change?"""
-    shown = {column.name for item in sums.items for column in item.find_all(exp.Column)}
-    for place, state in enumerate(sums.states, 1):
-        if f"_s{place}" in shown and not _is_first_arrival(sums, state, blocks, catalog):
+    shown = {column.name for item in arm.items for column in item.find_all(exp.Column)}
+    for place, state in enumerate(arm.states, 1):
+        if f"_s{place}" in shown and not _is_first_arrival(state, arm.blocks, catalog):
             return True
-    having = sums.having
+    having = arm.where
     if having is None:
         return False
     parts = having.flatten() if isinstance(having, exp.And) else [having]
-    return not all(_goes_on(part, sums) for part in parts)
+    return not all(_goes_on(part, arm) for part in parts)
 
 
-def _is_first_arrival(sums: Sums, state: State, blocks: Sequence[Block], catalog: Catalog) -> bool:
+def _is_first_arrival(state: State, blocks: Sequence[Block], catalog: Catalog) -> bool:
     """Is it the least arrival of one source's rows, before which none comes?"""
     if state.kind != "least":
         return False
@@ -149,24 +149,24 @@ def _is_first_arrival(sums: Sums, state: State, blocks: Sequence[Block], catalog
     return True
 
 
-def _goes_on(condition: exp.Expr, sums: Sums) -> bool:
+def _goes_on(condition: exp.Expr, arm: RunningGroups) -> bool:
     """Is a condition of HAVING true from some row on, and for good: ``count(*) >= 3``?"""
     if not isinstance(condition, (exp.GT, exp.GTE, exp.LT, exp.LTE)):
         return condition.find(exp.Column) is None or _is_of_keys(condition)
     greater, less = condition.left, condition.right
     if isinstance(condition, exp.LT | exp.LTE):
         greater, less = less, greater
-    kinds = [_kind(greater, sums), _kind(less, sums)]
+    kinds = [_kind(greater, arm), _kind(less, arm)]
     return kinds[0] in (*_UP, "fixed") and kinds[1] in ("least", "fixed")
 
 
-def _kind(value: exp.Expr, sums: Sums) -> str:
+def _kind(value: exp.Expr, arm: RunningGroups) -> str:
     """Of a side of a comparison: the state that it is, 'fixed', or '' for anything else."""
     value = value.unnest()
     if isinstance(value, exp.Cast) and value.to.is_type("bigint"):
         value = value.this
     if isinstance(value, exp.Column) and value.name.startswith("_s"):
-        return sums.states[int(value.name[2:]) - 1].kind
+        return arm.states[int(value.name[2:]) - 1].kind
     return "fixed" if _is_of_keys(value) else ""
 
 

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
-from tapestry.sql.arms import AtInstants, FirstRows, Firsts
+from tapestry.sql.arms import AtInstants, FirstRows
 from tapestry.sql.facts.grouping import aggregates
 from tapestry.sql.normalize.builder import Builder
 from tapestry.sql.normalize.running_states import STATES, ways_of
@@ -58,9 +58,16 @@ def first_rows(
         exp.Ordered(this=ranked.argument(n), desc=one.args.get("desc"), nulls_first=_nulls(one))
         for n, one in enumerate(ranked.order)
     )
-    size, count, dense = len(ranked.keys), ranked.count, ranked.dense
-    kept = Firsts(size, order, count, dense, ranked.items, ranked.where)
-    return FirstRows(**vars(lifted), kept=kept, arms=arms)
+    return FirstRows(
+        **vars(lifted),
+        width=len(ranked.keys),
+        order=order,
+        count=ranked.count,
+        dense=ranked.dense,
+        items=ranked.items,
+        where=ranked.where,
+        arms=arms,
+    )
 
 
 @dataclass

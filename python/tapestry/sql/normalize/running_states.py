@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
-from tapestry.sql.arms import AtInstants, RunningGroups, State, Sums
+from tapestry.sql.arms import AtInstants, RunningGroups, State
 from tapestry.sql.facts.common_types import as_type, type_of
 from tapestry.sql.facts.grouping import GROUPINGS
 from tapestry.sql.ir import And, Arm, Bag, Condition, TimeAtom
@@ -54,8 +54,14 @@ def running_states(
         return None
     if arms is None:
         return None
-    kept = Sums(len(reader.keys), tuple(reader.states), items, condition)
-    return RunningGroups(**vars(lifted), kept=kept, arms=arms)
+    return RunningGroups(
+        **vars(lifted),
+        width=len(reader.keys),
+        states=tuple(reader.states),
+        items=items,
+        where=condition,
+        arms=arms,
+    )
 
 
 def ways_of(rows: exp.Select, scope: Scope, builder: Builder) -> tuple[Arm, ...] | None:

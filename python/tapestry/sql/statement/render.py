@@ -18,8 +18,7 @@ from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.cumulative.groups import MEMORY_CTE, Groups
-from tapestry.sql.cumulative.groups_of import groups_of
-from tapestry.sql.cumulative.remember import remember
+from tapestry.sql.cumulative.remember import groups_of, remember
 from tapestry.sql.facts.begin import TIME_BEGINS_CTE
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import SourceTable, ValueTable

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from tapestry.sql.arms import AtInstants, Evaluated, KeptGroups
 from tapestry.sql.branches.edges import edges
-from tapestry.sql.cumulative.groups_of import groups_of
+from tapestry.sql.cumulative.remember import groups_of
 from tapestry.sql.ir import Block
 from tapestry.sql.lifted.render_lifted import render_lifted
 from tapestry.sql.strategies.bounds import fits_bounds, select_by_bounds, size_by_bounds

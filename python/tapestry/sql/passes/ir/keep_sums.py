@@ -26,7 +26,7 @@ def keep_sums(query: QueryState) -> QueryState:
 
 def _kept(part: Part) -> Part:
     if isinstance(part, RunningGroups):
-        lasting = any(state.kind in EXTREMES for state in part.kept.states)
+        lasting = any(state.kind in EXTREMES for state in part.states)
     elif isinstance(part, FirstRows):
         lasting = True
     else:

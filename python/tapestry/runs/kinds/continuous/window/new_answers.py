@@ -171,10 +171,11 @@ class NewAnswers:
         if self.hashes is None:
             return self._all(scans, keyed)
         rewriting = self.parts[0].rewriting
-        by_rows = any(not part.asks_known for part in rewriting.parts)
-        arms = [one.number for one in rewriting.lifted if one.asks_known] if by_rows else []
+        arms = [one.number for one in rewriting.lifted if one.by_value]
+        by_rows = len(arms) < len(rewriting.parts)
+        told = arms if by_rows else []
         columns = [*rewriting.columns, MATCHED_AT, *([KEY] if keyed else [])]
-        return self.hashes.without(self._all(scans, keyed or by_rows), columns, arms)
+        return self.hashes.without(self._all(scans, keyed or by_rows), columns, told)
 
     def _all(self, scans: Mapping[str, Scan], keyed: bool) -> str:
         """The same, those that are known by their hashes too."""
