@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,9 @@ KINDS = {
 class Project(DbtProject):
     """A project of every query in every kind, and the source that grows."""
 
-    def __init__(self, spark: SparkSession, threads: int) -> None:
+    def __init__(
+        self, spark: SparkSession, threads: int, more: Mapping[str, str] | None = None
+    ) -> None:
         source = {"name": "bboard", "schema": SCHEMA}
         source["tables"] = [{"name": "messages", "config": {"loaded_at_field": "ts"}}]
         relation = "{{ source('bboard', 'messages') }}"
@@ -61,7 +63,7 @@ class Project(DbtProject):
             for kind, config in KINDS.items()
         }
         files = {"models/sources.yml": yaml.safe_dump({"sources": [source]})}
-        super().__init__(spark, SCHEMA, models, files, threads)
+        super().__init__(spark, SCHEMA, {**models, **(more or {})}, files, threads)
 
     def seconds(self, at: datetime, *models: str) -> dict[str, float]:
         """One invocation as of an instant: seconds of each model, and what is left as `beside`."""
