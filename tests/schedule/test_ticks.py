@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import random
+from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from tests.seeds import seeds
 
 from tapestry.schedule.ticks import CAP, Ticks, Timing
+from tapestry.schedule.timings import timings
 
 
 def run(ticks: Ticks, seconds: dict[str, float], until: float, workers: int = 2) -> list[tuple]:
@@ -137,9 +141,9 @@ def test_slow_models_hold_up_no_short_one(seed: int) -> None:
     rng = random.Random(seed)
     short = {f"s{i}": rng.uniform(0.1, 1.0) for i in range(rng.randint(1, 8))}
     slow = {f"l{i}": rng.uniform(20, 900) for i in range(rng.randint(1, 4))}
-    timings = [Timing(name, 30, rng.randint(0, 2)) for name in short]
-    timings += [Timing(name, rng.choice([30, 60, 300]), rng.randint(0, 9)) for name in slow]
-    ticks = Ticks(timings, 0)
+    planned = [Timing(name, 30, rng.randint(0, 2)) for name in short]
+    planned += [Timing(name, rng.choice([30, 60, 300]), rng.randint(0, 9)) for name in slow]
+    ticks = Ticks(planned, 0)
     known(ticks, {**short, **slow})
     done = run(ticks, {**short, **slow}, 3000)
     starts = {name: [s for s, _, names in done if name in names] for name in short}
@@ -148,8 +152,8 @@ def test_slow_models_hold_up_no_short_one(seed: int) -> None:
         waited = [start % 30 for start in at]
         assert max(waited) < 15, name  # sum of all short ones is 8 s at most
         assert ticks.turns[name].skipped == 0
-    first = max(timing.priority for timing in timings if timing.name in slow)
-    urgent = {timing.name for timing in timings if timing.name in slow and timing.priority == first}
+    first = max(timing.priority for timing in planned if timing.name in slow)
+    urgent = {timing.name for timing in planned if timing.name in slow and timing.priority == first}
     assert urgent <= {name for *_, names in done for name in names}
     at_once = max(sum(s <= start < e for s, e, _ in done) for start, *_ in done)
     assert at_once <= 2
@@ -177,3 +181,33 @@ def test_a_rare_model_is_tried_again_at_its_next_tick() -> None:
     for failures in range(1, 5):
         ticks.ended("a", 3600.0 * failures, 1, failed=True)
         assert ticks.turns["a"].due == 3600.0 * (failures + 1)
+
+
+def test_of_actions_the_earliest_deadline_goes_first() -> None:
+    """It counts from the release; the greater priority comes before, no deadline last."""
+    actions = [Timing("none", 900), Timing("late", 900, 0, 30.0), Timing("soon", 900, 0, 10.0)]
+    ticks = Ticks([*actions, Timing("urgent", 900, 1)], now=0)
+    for name in ticks.turns:
+        ticks.turns[name].due, ticks.turns[name].tick = 900, 1
+    for name, released in (("late", 100), ("none", 90), ("soon", 110), ("urgent", 119)):
+        ticks.wake(name, 120, since=released)
+    assert [turn.timing.name for turn in ticks.due(120)] == ["urgent", "soon", "late", "none"]
+    ticks.turns["soon"].running = True
+    ticks.ended("soon", 121, 1, failed=False)
+    ticks.wake("soon", 125, since=124)
+    assert [turn.timing.name for turn in ticks.due(125)] == ["urgent", "late", "soon", "none"]
+
+
+def test_the_deadline_of_a_node() -> None:
+    def node(**config: object) -> SimpleNamespace:
+        given = SimpleNamespace(to_dict=lambda: config)
+        return SimpleNamespace(config=given, unique_id="model.p.a", original_file_path="a.sql")
+
+    found = [
+        node(materialized="action", deadline="10 seconds"),
+        node(materialized="action", meta={"deadline": "1 minute"}),
+        node(materialized="table", deadline="10 seconds"),
+        node(materialized="action", deadline="soon"),
+    ]
+    every = [one.deadline for one in timings(found, timedelta(seconds=5))]
+    assert every == [10, 60, math.inf, math.inf]

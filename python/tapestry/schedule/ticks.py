@@ -24,11 +24,16 @@ CAP = 600.0
 
 @dataclass(frozen=True)
 class Timing:
-    """What the author says of a model; ``every`` in seconds, the greater priority goes first."""
+    """What the author says of a model; ``every`` in seconds, the greater priority goes first.
+
+    deadline
+        Within so many seconds what is due of an action is to be executed.
+    """
 
     name: str
     every: float
     priority: int = 0
+    deadline: float = math.inf
 
 
 @dataclass
@@ -45,6 +50,8 @@ class Turn:
         Runs that did not fail and whose length is known.
     seconds
         How long the last of them took; None: there was none yet.
+    until
+        When what is due is to be executed, of an action with a deadline.
     """
 
     timing: Timing
@@ -56,6 +63,7 @@ class Turn:
     runs: int = 0
     good: int = 0
     seconds: float | None = None
+    until: float = math.inf
 
     @property
     def expected(self) -> float | None:
@@ -86,7 +94,7 @@ class Ticks:
     def due(self, now: float) -> list[Turn]:
         """Models whose tick has come, in the order in which they go."""
         waiting = [t for t in self.turns.values() if not t.running and t.due <= now]
-        return sorted(waiting, key=lambda t: (-t.timing.priority, t.due, t.timing.every))
+        return sorted(waiting, key=lambda t: (-t.timing.priority, t.until, t.due, t.timing.every))
 
     def take(self, now: float, idle: int, workers: int, together: int = 1) -> tuple[str, ...]:
         """The models of the next invocation, which count as running from now on; may be none.
@@ -103,9 +111,14 @@ class Ticks:
             return tuple(turn.timing.name for turn in batch)
         return ()
 
-    def wake(self, name: str, now: float) -> None:
-        """Let a model that waits for its tick run now; the tick stays."""
+    def wake(self, name: str, now: float, since: float | None = None) -> None:
+        """Let a model that waits for its tick run now; the tick stays.
+
+        ``since``: its deadline counts from then.
+        """
         turn = self.turns[name]
+        if since is not None and not turn.running:
+            turn.until = since + turn.timing.deadline
         if not turn.running and turn.due > now:
             turn.tick, turn.due = turn.tick - 1, now
 
@@ -115,7 +128,7 @@ class Ticks:
         ``seconds`` is how long a good run took; None where that cannot be said.
         """
         turn = self.turns[name]
-        turn.running, turn.runs = False, turn.runs + 1
+        turn.running, turn.runs, turn.until = False, turn.runs + 1, math.inf
         if seconds is not None:
             turn.seconds, turn.good = seconds, turn.good + 1
         turn.failures = turn.failures + 1 if failed else 0

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from tapestry.errors import ConfigurationError
+from tapestry.runs.engine.instants import parse_length
+from tapestry.runs.kinds.registry import kind_named
 from tapestry.runs.model.model import schedule_of
 from tapestry.schedule.levels import lifted
 from tapestry.schedule.ticks import Timing
@@ -17,8 +20,8 @@ from tapestry.schedule.warm import name_of
 def timings(nodes: Iterable[Any], every: timedelta) -> list[Timing]:
     """The timing of each of dbt's nodes; ``every`` is that of those that say nothing.
 
-    Any materialization has ``every`` and ``priority``, under ``config`` or ``meta``. Raises
-    ConfigurationError for values that are none, with the model's file.
+    Any materialization has ``every`` and ``priority``, under ``config`` or ``meta``, an action
+    ``deadline`` besides. Raises ConfigurationError for values that are none, with the model's file.
     """
     return [_timing(node, every) for node in nodes]
 
@@ -37,4 +40,16 @@ def _timing(node: Any, every: timedelta) -> Timing:
         where = str(node.original_file_path)
         raise ConfigurationError(error.reason, where, error.hint) from error
     seconds = (parsed.every or every).total_seconds()
-    return Timing(name_of(str(node.unique_id)), seconds, parsed.priority)
+    name = name_of(str(node.unique_id))
+    return Timing(name, seconds, parsed.priority, _deadline(node.config.to_dict()))
+
+
+def _deadline(config: Mapping[str, Any]) -> float:
+    """The deadline of an action in seconds; one that its run refuses is none."""
+    value = {**(config.get("meta") or {}), **config}.get("deadline")
+    if value is None or kind_named(str(config.get("materialized"))) != "action":
+        return math.inf
+    try:
+        return parse_length(value, "deadline").total_seconds()
+    except ConfigurationError:
+        return math.inf

@@ -149,8 +149,7 @@ class Watcher:
                 self.ticks.wake(name, now)
         for name, at in self._due_actions().items():
             if at <= now:
-                self.wakes.due.pop(name)
-                self.ticks.wake(name, now)
+                self.ticks.wake(name, now, self.wakes.due.pop(name))
         while self._pool.idle:
             names = self.ticks.take(now, self._pool.idle, self._pool.size, self._together)
             if not names:

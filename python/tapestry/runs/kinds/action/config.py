@@ -71,7 +71,21 @@ class ChainKeys:
 
 
 @dataclass(frozen=True)
-class ActionConfig(ReturnedRows, ChainKeys):
+class OrderKeys:
+    """Keys about which action goes first."""
+
+    deadline: timedelta | None = keyed(
+        Values(length(timedelta(0)).read, None, "a length of time, like `10 seconds`"),
+        """How long after its release a batch is to be executed. Where several actions of one
+        `priority` are due at once, `tapestry watch` runs first the one whose batch has the earliest
+        such instant; those without a deadline come last. A batch that is late is executed all the
+        same.""",
+        word=True,
+    )
+
+
+@dataclass(frozen=True)
+class ActionConfig(ReturnedRows, ChainKeys, OrderKeys):
     """Keys that the author of an action has besides those of any kind.
 
     It is ``model.config.own`` of each such model. Source: STRIP, section 2.
