@@ -154,7 +154,7 @@ class World(Rules):
         try:
             self.run_at(model, step.at)
         except ActionFailed:
-            assert step.failing
+            assert step.failing or action.on_dead == "block"
 
     def executed(self) -> Counter[Executed]:
         """The batches that have been executed, as they have written themselves down."""

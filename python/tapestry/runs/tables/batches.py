@@ -145,12 +145,15 @@ class ActionLife:
 
     begin
         By rule: the generation, and the firing up to which they are none of this life's.
+    unit
+        What the rows of its batches have in common (``ActionConfig.unit``).
     """
 
     action: str
     id: str
     number: int
     begin: Mapping[str, tuple[str, int]]
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -182,12 +185,12 @@ class BatchesOfAction:
 
     def life(self) -> ActionLife | None:
         """The newest one; None: the action has not run yet."""
-        found = self.read_rows("life, i, cut", f"event = {string(BORN)}")
+        found = self.read_rows("life, i, cut, key", f"event = {string(BORN)}")
         if not found:
             return None
-        life, number, cut = max(found, key=lambda row: int(row[1]))
+        life, number, cut, unit = max(found, key=lambda row: int(row[1]))
         begin = {rule: (str(g), int(v)) for rule, (g, v) in json.loads(cut).items()}
-        return ActionLife(self.action, str(life), int(number), begin)
+        return ActionLife(self.action, str(life), int(number), begin, str(unit))
 
     def begin_life(self, life: ActionLife, now: datetime) -> ActionLife:
         """Begin a life, once under its number; the one that stands is given.
@@ -199,6 +202,7 @@ class BatchesOfAction:
             "life": string(life.id),
             "m": "0",
             "i": str(life.number),
+            "key": string(life.unit),
             "cut": string(json.dumps(life.begin)),
             "event": string(BORN),
             "at": timestamp(now),
@@ -247,6 +251,12 @@ class BatchesOfAction:
         )
         rows = self._rows(f"SELECT {listed} FROM {inner} WHERE _newest = 1 AND {condition}")
         return [_batch(row) for row in sorted(rows, key=lambda row: (row[0], row[1]))]
+
+    def generations(self, life: ActionLife, rule: str) -> list[str]:
+        """The generations of a rule of which batches of a life have taken firings."""
+        cuts = self.read_rows("DISTINCT cut", f"life = {string(life.id)} AND m > 0")
+        read = (json.loads(cut).get(rule) for (cut,) in cuts)
+        return sorted({str(one[0]) for one in read if one})
 
     def last_round(self, life: ActionLife) -> int:
         """The greatest m that was claimed; 0: none was."""

@@ -11,6 +11,7 @@ another. Where each commit is one transaction the number is its version.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -37,12 +38,35 @@ def bound_table(name: str, columns: Mapping[str, Sql]) -> KeptTable:
     return KeptTable(name, f"tapestry: rows bound as {name}", {**columns, **own})
 
 
+_NO_KEY = re.compile(r"(struct|array|map)<|variant|geo|string collate (?!utf8_binary\b)")
+"""Types of which several values may have one text, or equal ones several texts."""
+
+
+def makes_key(kind: str) -> bool:
+    """Have the values of a type one text each, by which they tell batches apart?
+
+    >>> makes_key("decimal(9,2)"), makes_key("array<string>"), makes_key("string collate UNICODE")
+    (True, False, False)
+    """
+    return not _NO_KEY.match(kind.lower())
+
+
 def key_text(kinds: Mapping[str, str], names: Sequence[str]) -> Sql:
-    """SQL: the values of some columns that tell the batch of a row, as JSON text."""
-    values = []
-    for name in names:
-        value = identifier(name)
-        if kinds[name] in ("float", "double"):
-            value = Sql(f"{value} + CAST(0 AS {kinds[name]})")  # -0.0 is equal to 0.0
-        values.append(f"CAST({value} AS STRING)")
+    """SQL: the values of some columns that tell the batch of a row, as JSON text.
+
+    Equal values have one text, others another one, whatever the time zone of the session.
+    """
+    values = [f"CAST({_with_one_text(identifier(name), kinds[name])} AS STRING)" for name in names]
     return Sql(f"to_json(array({', '.join(values)}))")
+
+
+def _with_one_text(value: Sql, kind: str) -> Sql:
+    if kind in ("float", "double"):
+        return Sql(f"{value} + CAST(0 AS {kind})")  # -0.0 is equal to 0.0
+    if kind == "timestamp":  # an hour that a zone has twice has one text there
+        seconds = f"CAST(unix_micros({value}) / 1000000BD AS DECIMAL(18, 6))"
+        since = f"make_dt_interval(0, 0, 0, {seconds})"
+        return Sql(f"concat(TIMESTAMP_NTZ'1970-01-01 00:00:00' + {since}, 'Z')")
+    if kind == "binary":  # what is no UTF-8 would have one text
+        return Sql(f"hex({value})")
+    return value

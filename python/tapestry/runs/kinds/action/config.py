@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 
 from tapestry.runs.model.keys import KindKeys, keyed
@@ -31,6 +32,7 @@ def _together() -> Values:
 
 
 AT_START, BY_CLOCK = "at_start", "by_clock"
+AUTO, BLOCK = "auto", "block"
 
 
 @dataclass(frozen=True)
@@ -139,10 +141,24 @@ class ActionConfig(ReturnedRows, ChainKeys, OrderKeys):
         word=True,
     )
     on_dead: str = keyed(
-        choice("continue", "block"),
-        """What becomes of the rows of a key whose batch is dead. `continue`: later ones go into
-        the next batch. `block`: they wait until the dead batch is replayed or dropped.""",
+        choice(AUTO, BLOCK, "continue"),
+        """What becomes of the rows of a key whose batch is dead. `auto`: `block` where the action
+        writes a derived table, else `continue`. `block`: they wait until the dead batch is replayed
+        or dropped; till then each run ends with an error. `continue`: later ones go into the next
+        batch.""",
     )
+
+    @property
+    def unit(self) -> str:
+        """What the rows of a batch have in common, as a text: JSON of the columns; "": nothing."""
+        named = json.dumps([name.lower() for name in self.unique_on])
+        return named if self.unique or self.unique_on else ""
+
+
+def with_unit(config: ActionConfig, unit: str) -> ActionConfig:
+    """The keys with another unit (``ActionConfig.unit``)."""
+    columns = tuple(json.loads(unit)) if unit else ()
+    return replace(config, unique=unit == "[]", unique_on=columns)
 
 
 KEYS = KindKeys((COMMON["every"], COMMON["priority"]), ActionConfig)

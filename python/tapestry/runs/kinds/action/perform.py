@@ -27,8 +27,9 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.baselines import Baselines, unheld_rules
 from tapestry.runs.kinds.action.config import ActionConfig, config_of
 from tapestry.runs.kinds.action.landing import FOREVER, Landing, apart, land
+from tapestry.runs.kinds.action.lives import LivesOfAction
 from tapestry.runs.kinds.action.python_call import FunctionCall, parts_of, targets_of
-from tapestry.runs.kinds.action.rules_read import RuleRead, read_rules, split_by
+from tapestry.runs.kinds.action.rules_read import RuleRead, blocks_key, read_rules, split_by
 from tapestry.runs.kinds.action.statement import (
     ActionStatement,
     bound_names,
@@ -131,10 +132,10 @@ class BatchRound:
         rules = read_rules(self.session, self.model, self.invocation, named, written)
         if rules is None:
             return Performed("nothing", None, None)
-        say_what_is_written(self.session, self.model, self.invocation, rules, parts, written)
+        life = self.life(rules, anew)
         for rule in rules if self.config.unique_on else ():
             split_by(self.model, rule, self.config.unique_on)
-        life = self.life(rules, anew)
+        say_what_is_written(self.session, self.model, self.invocation, rules, parts, written)
         together = cache(partial(together_or_not, self, rules, parts))
         if self.config.together == "true":
             together()  # where it is not, that is an error, whether anything is due or not
@@ -143,14 +144,15 @@ class BatchRound:
             waiting = self.waiting(life, unheld_rules(rules))
             held = Baselines(self.session, self.model, self.batches, life, rules, waiting)
             opened = held.settle(opened)
-        again = self.again(opened)
+        again = self.again(opened, rules)
         due = self.due(self.waiting(life, rules), opened, len(again))
+        blocking = self.blocking(opened, rules)
         if not again and not due:
-            return Performed("nothing", None, None)
+            return self.told([], blocking)
         one = WaveOfRound(self, life, rules, parts, together())
         new = self.claimed(one, due)
         if not again and not new:
-            return Performed("nothing", None, None)
+            return self.told([], blocking)
         crash.point("batches_claimed")
         until = monotonic() + (self.config.timeout.total_seconds() or FOREVER)
         in_order = one.in_order(lambda batch: self.execute(life, rules, parts, batch), until)
@@ -160,39 +162,29 @@ class BatchRound:
         crash.point("batches_executed")
         self.batches.note_events(life, ended)
         crash.point("batches_noted")
-        return self.told(ended)
+        return self.told(ended, blocking)
 
     def life(self, rules: Sequence[RuleRead], anew: bool) -> ActionLife:
-        """The life of the action; its first one begins with the first firings of new rules.
-
-        Of a rule that has run more than once before, the firings so far are none of it.
-        """
+        """The life of the action, begun where this run is the first one in it."""
         last = self.batches.life()
-        if last is not None and not anew:
-            return last
-        begin = {rule.relation: (rule.generation, self.begins(rule, last)) for rule in rules}
-        number = 1 if last is None else last.number + 1
-        life = ActionLife(self.model.relation, uuid4().hex, number, begin)
-        return self.batches.begin_life(life, now_utc())
+        found = self.lives(rules).of_run(last, anew)
+        return found if found == last else self.batches.begin_life(found, now_utc())
 
-    def begins(self, rule: RuleRead, last: ActionLife | None) -> int:
-        """The firing of a rule up to which they are none of a life that begins now."""
-        if last is None and (rule.n <= 1 or rule.baseline >= 0):
-            return -1  # what the tables that it writes do not hold yet is of this life
-        waiting = self.waiting(ActionLife("", "", 0, {}), [rule])
-        return waiting.newest().get(rule.relation, -1)
+    def lives(self, rules: Sequence[RuleRead]) -> LivesOfAction:
+        """The lives of the action, over its rules as they stand."""
+        return LivesOfAction(self.session, self.model, self.invocation, self.batches, rules)
 
     def waiting(self, life: ActionLife, rules: Sequence[RuleRead]) -> WaitingFirings:
         """The firings of rules that wait in a life."""
         return WaitingFirings(self.session, self.model, self.config, life, rules, self.invocation)
 
-    def again(self, opened: Sequence[ActionBatch]) -> list[ActionBatch]:
+    def again(self, opened: Sequence[ActionBatch], rules: Sequence[RuleRead]) -> list[ActionBatch]:
         """Batches that are open from before, and are to be executed now.
 
         None before an earlier one of its key: they are in the order in which they were opened, a
         replayed one with what was behind it.
         """
-        now = now_utc()
+        now, blocks = now_utc(), blocks_key(self.config, rules)
         found: list[ActionBatch] = []
         stopped: set[str | None] = set()
         for one in sorted(opened, key=lambda one: (one.release, one.first_commit_time)):
@@ -200,7 +192,7 @@ class BatchRound:
             if one.key is not None and one.key in stopped:
                 continue
             if self.rests(last, now):
-                if last.what != DEAD or self.config.on_dead == "block":
+                if last.what != DEAD or blocks:
                     stopped.add(one.key)
                 continue
             attempt = last.attempt + (last.what == FAILED)
@@ -237,7 +229,7 @@ class BatchRound:
         if most <= 0:
             return []
         by = LAST if self.at_once else waiting.closed_by()
-        return waiting.due(by, most, self.held(opened))
+        return waiting.due(by, most, self.held(opened, waiting.rules))
 
     def claimed(self, one: WaveOfRound, due: Sequence[ActionBatch]) -> list[ActionBatch]:
         """The batches, claimed by this run; none where another process was faster."""
@@ -249,11 +241,18 @@ class BatchRound:
         taken = one.in_waves(list(numbered))
         return taken if self.batches.claim_round(one.life, taken) else []
 
-    def held(self, opened: Sequence[ActionBatch]) -> set[str]:
+    def held(self, opened: Sequence[ActionBatch], rules: Sequence[RuleRead]) -> set[str]:
         """Keys of batches that are not over: those behind them wait."""
-        blocks = self.config.on_dead == "block"
+        blocks = blocks_key(self.config, rules)
         waits = (one.key for one in opened if one.event.what != DEAD or blocks)
         return {key for key in waits if key is not None}
+
+    def blocking(
+        self, opened: Sequence[ActionBatch], rules: Sequence[RuleRead]
+    ) -> list[ActionBatch]:
+        """The dead batches behind which rows of their keys wait."""
+        dead = [one for one in opened if one.event.what == DEAD and one.key is not None]
+        return dead if blocks_key(self.config, rules) else []
 
     def execute(
         self,
@@ -335,9 +334,14 @@ class BatchRound:
                     hint="nothing is left to be done: drop the batch",
                 )
 
-    def told(self, ended: Sequence[ActionBatch]) -> Outcome:
-        """Tell what the run has done; raises ActionFailed where a batch is dead now."""
-        dead = [one for one in ended if one.event.what == DEAD]
+    def told(self, ended: Sequence[ActionBatch], blocking: Sequence[ActionBatch]) -> Outcome:
+        """Tell what the run has done.
+
+        Raises ActionFailed where a batch is dead now, or blocks its key since an earlier run.
+        """
+        if not ended and not blocking:
+            return Performed("nothing", None, None)
+        dead = [one for one in ended if one.event.what == DEAD] or list(blocking)
         if dead:
             attempts = dead[0].event.attempt
             said = f"failed {counted(attempts, 'time')}" if attempts else "cannot be executed"

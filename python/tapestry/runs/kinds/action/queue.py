@@ -76,14 +76,15 @@ def queue_of(session: Session, model: Model, invocation: Invocation) -> ActionQu
     run = BatchRound(session, model, invocation)
     written = targets_of(model)
     rules = read_rules(session, model, invocation, triggers_of(model), written)
-    life = run.batches.life()
-    if rules is None or life is None:
+    last = run.batches.life()
+    if rules is None or last is None:
         return ActionQueue(tuple(rules or ()))
+    life = run.lives(rules).of_run(last, False)
     opened = run.batches.unfinished(life)
     waiting = run.waiting(life, rules).due(LAST, MOST)
     attempts = tuple(_attempts(run, opened))
     return ActionQueue(
-        tuple(rules), tuple(waiting), tuple(opened), attempts, frozenset(run.held(opened))
+        tuple(rules), tuple(waiting), tuple(opened), attempts, frozenset(run.held(opened, rules))
     )
 
 

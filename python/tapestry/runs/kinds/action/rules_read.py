@@ -17,6 +17,7 @@ from tapestry.quoting import identifier, relation_name, string
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.action.config import AUTO, BLOCK, ActionConfig
 from tapestry.runs.model.model import Model
 from tapestry.runs.sources.transactions import has_order
 from tapestry.runs.tables.batches import Cut
@@ -31,6 +32,7 @@ from tapestry.runs.tables.bound_rows import (
     TABLE,
     N,
     key_text,
+    makes_key,
 )
 from tapestry.runs.tables.kept import GENERATION, MARKS, NUMBER, Marks, kept_name
 from tapestry.runs.tables.target import commits_after, look, newest_commits
@@ -242,6 +244,23 @@ def _told(table: BoundTable | None) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in table.columns)
 
 
+def blocks_key(config: ActionConfig, rules: Sequence[RuleRead]) -> bool:
+    """Do the rows of a key wait behind a dead batch?
+
+    Where nobody says it they do if the action writes a derived table: what a batch adds up is
+    wrong for ever without those before it.
+    """
+    return config.on_dead == BLOCK or (
+        config.on_dead == AUTO and any(rule.derived for rule in rules)
+    )
+
+
+def has_columns(rule: RuleRead, unique_on: Sequence[str]) -> bool:
+    """Are the bound rows of a rule split by these columns?"""
+    has = {len(table.has(unique_on)) for table in rule.bound.values()}
+    return len(unique_on) in has and has <= {0, len(unique_on)}
+
+
 def split_by(model: Model, rule: RuleRead, unique_on: Sequence[str]) -> list[BoundTable]:
     """The bound tables whose rows are split by the columns of `unique_on`.
 
@@ -256,6 +275,18 @@ def split_by(model: Model, rule: RuleRead, unique_on: Sequence[str]) -> list[Bou
             raise _missing(model, f"{table.name} of {rule.relation}", unique_on, has)
     if not split:
         raise _missing(model, f"no bound table of {rule.relation}", unique_on, [])
+    for table in split:
+        kinds = dict(table.columns)
+        odd = [name for name in table.has(unique_on) if not makes_key(kinds[name])]
+        if odd:
+            raise ConfigurationError(
+                f"unique_on: {odd[0]} of {rule.relation} is {kinds[odd[0]]}, whose values do not"
+                " tell batches apart",
+                where=model.file,
+                hint="select what does as a column of its own in the rule's query: a field of a"
+                " struct, to_json(…) of an array, lower(…) or … COLLATE UTF8_BINARY of a collated"
+                " text",
+            )
     return split
 
 
