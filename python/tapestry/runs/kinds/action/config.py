@@ -150,7 +150,7 @@ class ActionConfig(ReturnedRows, ChainKeys, OrderKeys):
 
     @property
     def unit(self) -> str:
-        """What the rows of a batch have in common, as a text: JSON of the columns; "": nothing."""
+        """By what the rows of a batch are told, as a text: JSON of the columns; "": nothing."""
         named = json.dumps([name.lower() for name in self.unique_on])
         return named if self.unique or self.unique_on else ""
 

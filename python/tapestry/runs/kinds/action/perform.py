@@ -40,7 +40,6 @@ from tapestry.runs.kinds.action.waiting import WaitingFirings
 from tapestry.runs.kinds.action.wave_of_round import WaveOfRound, together_or_not
 from tapestry.runs.kinds.action.written import StatementsOfBatch, say_what_is_written
 from tapestry.runs.model.model import Model
-from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.protocol import crash
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import OwnRun, Told
@@ -127,9 +126,8 @@ class BatchRound:
     def run(self, anew: bool) -> Outcome:
         """The same as ``Perform.carry_out``."""
         parts = parts_of(self.model)
-        named = triggers_of(self.model)
         written = targets_of(self.model)
-        rules = read_rules(self.session, self.model, self.invocation, named, written)
+        rules = read_rules(self.session, self.model, self.invocation, written)
         if rules is None:
             return Performed("nothing", None, None)
         life = self.life(rules, anew)

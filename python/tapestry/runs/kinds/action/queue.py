@@ -18,7 +18,6 @@ from tapestry.runs.kinds.action.perform import BatchRound
 from tapestry.runs.kinds.action.python_call import targets_of
 from tapestry.runs.kinds.action.rules_read import RuleRead, read_rules
 from tapestry.runs.model.model import Model
-from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.tables.batches import CLAIMED, FAILED, WAITS, ActionBatch
 
 MOST: Final = 10_000
@@ -75,7 +74,7 @@ def queue_of(session: Session, model: Model, invocation: Invocation) -> ActionQu
     """
     run = BatchRound(session, model, invocation)
     written = targets_of(model)
-    rules = read_rules(session, model, invocation, triggers_of(model), written)
+    rules = read_rules(session, model, invocation, written)
     last = run.batches.life()
     if rules is None or last is None:
         return ActionQueue(tuple(rules or ()))

@@ -19,6 +19,7 @@ from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import AUTO, BLOCK, ActionConfig
 from tapestry.runs.model.model import Model
+from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.sources.transactions import has_order
 from tapestry.runs.tables.batches import Cut
 from tapestry.runs.tables.bound_rows import (
@@ -126,7 +127,6 @@ def read_rules(
     session: Session,
     model: Model,
     invocation: Invocation,
-    relations: Sequence[str],
     written: Sequence[str] = (),
 ) -> list[RuleRead] | None:
     """The rules of an action; None where one of them has not run yet.
@@ -137,7 +137,7 @@ def read_rules(
     gone, BoundTablesDiffer where two of them bind something else.
     """
     found = []
-    for relation in relations:
+    for relation in triggers_of(model):
         one = _read(session, model, invocation, relation)
         if one is None:
             return None
