@@ -15,6 +15,7 @@ from tapestry.runs.kinds.action.explain import explain_action
 from tapestry.runs.kinds.action.perform import Perform
 from tapestry.runs.kinds.action.python_call import parts_of, targets_of
 from tapestry.runs.kinds.action.statement import names_said
+from tapestry.runs.kinds.action.statement_target import refuse_other_statements
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
@@ -43,6 +44,7 @@ class Action:
             )
         triggers_of(model)
         parts = parts_of(model)
+        refuse_other_statements([one.whole for one in parts], bool(config.writes), model.file)
         if parts and config.merge_on:
             raise ConfigurationError(
                 "merge_on is about rows that a function in Python returns",

@@ -22,6 +22,7 @@ from tapestry.quoting import Sql, identifier, string
 from tapestry.runs.engine.column_types import sql_type
 from tapestry.runs.kinds.action.config import ActionConfig
 from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
+from tapestry.runs.kinds.action.statement_target import target_of
 from tapestry.runs.tables.batches import ActionBatch
 from tapestry.runs.tables.bound_rows import FIRING, SHOWN
 from tapestry.sql.read.parse import is_cte, table_name
@@ -46,6 +47,11 @@ class ActionStatement:
 
     text: str
     with_: bool
+
+    @property
+    def whole(self) -> str:
+        """The statement from its first word on: the text stands behind a WITH of its own."""
+        return f"with {self.text}" if self.with_ else self.text
 
 
 def statements_in(sql: str, where: str = "") -> tuple[ActionStatement, ...]:
@@ -89,26 +95,22 @@ def statements_in(sql: str, where: str = "") -> tuple[ActionStatement, ...]:
 def written_tables(sql: str) -> tuple[str, ...]:
     """The tables that the statements of a text write, as far as they can be told."""
     try:
-        trees = sqlglot.parse(sql, read="spark")
-    except SqlglotError:
+        parts = statements_in(sql)
+    except ConfigurationError:
         return ()
-    found = []
-    for tree in trees:
-        target = (
-            tree.this
-            if isinstance(tree, exp.Merge | exp.Insert | exp.Update | exp.Delete)
-            else None
-        )
-        if isinstance(target, exp.Schema):
-            target = target.this
-        if isinstance(target, exp.Table):
-            found.append(table_name(target))
-    return tuple(dict.fromkeys(found))
+    found = (target_of(part.whole) for part in parts)
+    return tuple(dict.fromkeys(name for name in found if name is not None))
 
 
-def tables_read(sql: str, bound: Collection[str]) -> tuple[str, ...]:
-    """The tables that the statements of a text read, but for those that they write or are given."""
-    trees = [tree for tree in sqlglot.parse(sql, read="spark") if tree is not None]
+def tables_read(sql: str, bound: Collection[str]) -> tuple[str, ...] | None:
+    """The tables that the statements of a text read, but for those that they write or are given.
+
+    None: that cannot be told.
+    """
+    try:
+        trees = [tree for tree in sqlglot.parse(sql, read="spark") if tree is not None]
+    except SqlglotError:
+        return None
     given = {name.lower() for name in bound} | set(written_tables(sql))
     read = [table for tree in trees for table in tree.find_all(exp.Table)]
     names = (table_name(one) for one in read if not is_cte(one))

@@ -62,8 +62,9 @@ def say_what_is_written(
     if not any(rule.derived for rule in rules):
         return
     config, reads = config_of(model.config.own), {ANYTHING}
-    if parts:
-        reads = set(tables_read(model.sql, bound_names(rules)))
+    read = tables_read(model.sql, bound_names(rules)) if parts else None
+    if read is not None:
+        reads = set(read)
         for part in parts:
             reads |= recompute_reads(session, invocation, model, part.text, rules)
     batches = BY_ACTION if config.unique else BY_FIRING
