@@ -116,6 +116,28 @@ def test_a_wrong_action_is_found(trading: Trading) -> None:
     assert unlooked.config.verify == "off"
 
 
+@pytest.mark.parametrize("anew", [False, True])
+def test_what_earlier_lives_of_an_action_have_done_is_no_drift(
+    trading: Trading, anew: bool
+) -> None:
+    """A life begins behind what was done: by another unit of batching, by --full-refresh."""
+    trading.begin()
+    action = trading.action("compute", ADD, "do_comps", unique_on=["comp"])
+    trading.now(action)
+    trading.move("S1")
+    trading.now(trading.rule_of_stocks)
+    trading.now(action)
+    if not anew:
+        action = trading.action("compute", ADD, "do_comps", unique=True)
+    assert str(trading.now(action, full_refresh=anew)) == "nothing due"
+    trading.move("S1")
+    trading.now(trading.rule_of_stocks)
+    for _ in range(2):
+        found = trading.drift(trading.table)
+        assert (found.status, found.checked_rows, dict(found.details)) == ("pass", 3, {})
+        trading.now(action)
+
+
 def test_a_source_that_no_rule_looks_at_is_named(trading: Trading) -> None:
     trading.begin()
     action = trading.action("compute", ADD, "do_comps", unique_on=["comp"])

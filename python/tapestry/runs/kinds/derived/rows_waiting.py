@@ -69,17 +69,20 @@ class ActionRead:
         )
         return {str(rule): int(n) for rule, n in rows}
 
-    def newest_runs(self, session: Session, held: dict[str, int]) -> dict[str, int]:
-        """By rule: the newest of its runs that has fired anything for this action.
+    def newest_runs(self, session: Session, held: dict[str, int]) -> dict[str, tuple[int, int]]:
+        """By rule: the newest of its runs that has fired anything for this action, and the first
+        commit that has.
 
         ``held``: by rule, the version of its table up to which the derived table was built.
         """
         parts = " UNION ALL ".join(
-            f"SELECT {string(r.relation)}, max(n) FROM {self.firings} WHERE {r.firings}"
+            f"SELECT {string(r.relation)}, max(n), min(commit_version) FROM {self.firings}"
+            f" WHERE {r.firings}"
             f" AND firing > {self.begin(r):d} AND commit_version > {held[r.relation]:d}"
             for r in self.rules
         )
-        return {str(rule): int(n) for rule, n in session.rows(parts) if n is not None}
+        found = session.rows(parts)
+        return {str(rule): (int(n), int(first)) for rule, n, first in found if n is not None}
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,13 @@ def versions_done(
         done, newest = action.done_runs(session), action.newest_runs(session, held)
         for rule in action.rules:
             last, version = done.get(rule.relation, 0), rule.position.version
-            if newest.get(rule.relation, 0) > last:
-                known = rule.positions.get(last)
-                version = held[rule.relation] if last == 0 or known is None else known.version
+            fired, first = newest.get(rule.relation, (0, 0))
+            if fired > last:
+                known = rule.positions.get(last) if last else None
+                begun = held[rule.relation]
+                if action.begin(rule) >= 0:  # earlier lives have done all before its first firing
+                    begun = first - 1
+                version = begun if known is None else known.version
             version = max(version, held[rule.relation])
             found[rule.table] = min(found.get(rule.table, EVER), version)
     return found
