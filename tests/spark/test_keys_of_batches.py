@@ -89,7 +89,6 @@ def test_equal_values_are_one_batch(world: Rules) -> None:
         "struct('a, b' as x, 'c' as y)",
         "array('a, b')",
         "map('a', 1)",
-        "collate('a', 'UNICODE_CI')",
         "parse_json('1')",
     ],
 )

@@ -146,14 +146,14 @@ class ActionLife:
     begin
         By rule: the generation, and the firing up to which they are none of this life's.
     unit
-        What the rows of its batches have in common (``ActionConfig.unit``).
+        What the rows of its batches have in common (``ActionConfig.unit``); None: nobody knows.
     """
 
     action: str
     id: str
     number: int
     begin: Mapping[str, tuple[str, int]]
-    unit: str = ""
+    unit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class BatchesOfAction:
             return None
         life, number, cut, unit = max(found, key=lambda row: int(row[1]))
         begin = {rule: (str(g), int(v)) for rule, (g, v) in json.loads(cut).items()}
-        return ActionLife(self.action, str(life), int(number), begin, str(unit))
+        return ActionLife(self.action, str(life), int(number), begin, unit)
 
     def begin_life(self, life: ActionLife, now: datetime) -> ActionLife:
         """Begin a life, once under its number; the one that stands is given.
@@ -202,7 +202,7 @@ class BatchesOfAction:
             "life": string(life.id),
             "m": "0",
             "i": str(life.number),
-            "key": string(life.unit),
+            "key": "NULL" if life.unit is None else string(life.unit),
             "cut": string(json.dumps(life.begin)),
             "event": string(BORN),
             "at": timestamp(now),

@@ -38,15 +38,15 @@ def bound_table(name: str, columns: Mapping[str, Sql]) -> KeptTable:
     return KeptTable(name, f"tapestry: rows bound as {name}", {**columns, **own})
 
 
-_NO_KEY = re.compile(r"(struct|array|map)<|variant|geo|string collate (?!utf8_binary\b)")
-"""Types of which several values may have one text, or equal ones several texts."""
+_NO_KEY = re.compile(r"(struct|array|map)<|variant|geo")
+"""Types of which several values may have one text."""
 
 
 def makes_key(kind: str) -> bool:
     """Have the values of a type one text each, by which they tell batches apart?
 
-    >>> makes_key("decimal(9,2)"), makes_key("array<string>"), makes_key("string collate UNICODE")
-    (True, False, False)
+    >>> makes_key("decimal(9,2)"), makes_key("array<string>")
+    (True, False)
     """
     return not _NO_KEY.match(kind.lower())
 

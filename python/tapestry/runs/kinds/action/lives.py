@@ -63,7 +63,7 @@ class LivesOfAction:
             for one in self.rules
             if one.relation not in last.begin
         }
-        if last.unit == self.unit:
+        if last.unit is None or last.unit == self.unit:
             more = replace(last, number=last.number + 1, begin={**last.begin, **added})
             return more if added else last
         if self.batches.last_round(last) == 0:
@@ -97,7 +97,7 @@ class LivesOfAction:
 
     def waiting(self, life: ActionLife, rules: Sequence[RuleRead]) -> WaitingFirings:
         """The firings of rules that wait in a life, in batches of its unit."""
-        config = with_unit(config_of(self.model.config.own), life.unit or self.unit)
+        config = with_unit(config_of(self.model.config.own), life.unit or "")
         return WaitingFirings(self.session, self.model, config, life, rules, self.invocation)
 
     def tell_dropped(self, last: ActionLife) -> None:
@@ -111,7 +111,7 @@ class LivesOfAction:
 
     def left(self, last: ActionLife, rules: Sequence[RuleRead]) -> int:
         """How many batches of a life are not over, or wait."""
-        columns = with_unit(config_of(self.model.config.own), last.unit).unique_on
+        columns = with_unit(config_of(self.model.config.own), last.unit or "").unique_on
         known = [one for one in rules if has_columns(one, columns)]
         waiting = self.waiting(last, known).due(LAST, MOST) if known else []
         return len(waiting) + len(self.batches.unfinished(last))
@@ -121,7 +121,7 @@ class LivesOfAction:
         many = self.left(last, [one for one in self.rules if self.is_known(last, one)])
         if many:
             raise ConfigurationError(
-                f"{self.model.name} is to have other batches than before ({_told(last.unit)}),"
+                f"{self.model.name} is to have other batches than before ({_told(last.unit or '')}),"
                 f" and {counted(many, 'batch', 'batches')} of the former ones"
                 f" {'waits' if many == 1 else 'wait'}",
                 where=self.model.file,

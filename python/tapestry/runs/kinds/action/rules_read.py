@@ -284,8 +284,7 @@ def split_by(model: Model, rule: RuleRead, unique_on: Sequence[str]) -> list[Bou
                 " tell batches apart",
                 where=model.file,
                 hint="select what does as a column of its own in the rule's query: a field of a"
-                " struct, to_json(…) of an array, lower(…) or … COLLATE UTF8_BINARY of a collated"
-                " text",
+                " struct, to_json(…) of an array",
             )
     return split
 
