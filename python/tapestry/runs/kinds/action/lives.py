@@ -120,8 +120,9 @@ class LivesOfAction:
         """Raise ConfigurationError where something waits in a life of another unit."""
         many = self.left(last, [one for one in self.rules if self.is_known(last, one)])
         if many:
+            told = _told(last.unit or "")
             raise ConfigurationError(
-                f"{self.model.name} is to have other batches than before ({_told(last.unit or '')}),"
+                f"{self.model.name} is to have other batches than before ({told}),"
                 f" and {counted(many, 'batch', 'batches')} of the former ones"
                 f" {'waits' if many == 1 else 'wait'}",
                 where=self.model.file,
