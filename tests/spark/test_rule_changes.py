@@ -116,3 +116,20 @@ def test_a_changed_rule_that_goes_on(world: Rules) -> None:
         world.now(world.rule("r", "select id, v from inserted", "t", **how))
     with pytest.raises(QueryChanged, match="another rule"):
         world.now(world.rule("r", "select id from inserted", "t", when="inserted"))
+
+
+def test_a_star_over_a_table_that_has_got_a_column(world: Rules) -> None:
+    """The text is the same and binds another column: nothing is lost where the rule goes on."""
+    world.do(f"create table {{s}}.t (id int) using delta {FEED}")
+    rule = world.rule("r", "select * from inserted", "t", when="inserted")
+    world.now(rule)
+    world.do(
+        "insert into {s}.t values (1)",
+        "alter table {s}.t add column (note string)",
+        "insert into {s}.t values (2, 'n')",
+    )
+    with pytest.raises(QueryChanged, match="begin: 1: it goes on from there"):
+        world.now(rule)
+    anew = world.rule("r", "select * from inserted", "t", when="inserted", begin="1")
+    world.now(anew, full_refresh=True)
+    assert world.rows("select id, note from {s}.r order by id") == [(1, None), (2, "n")]

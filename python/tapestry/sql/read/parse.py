@@ -80,7 +80,7 @@ def _read(sql: str) -> exp.Query:
     statements = [s for s in parsed if s is not None and not isinstance(s, exp.Semicolon)]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         hint = "put one SELECT into the model file"
-        raise Refusal("a continuous model is one SELECT", sql, hint, code="not-a-select")
+        raise Refusal("the text of a model is one SELECT", sql, hint, code="not-a-select")
     bind_operators(statements[0])
     tree = balance_connectors(_without_parentheses(statements[0]))
     _keep_dollars(tree, tokens, sql)

@@ -50,7 +50,12 @@ def refuse_other_query(rule: RuleText, row: StateRow) -> None:
 
 
 def refuse_other_columns(session: Session, rule: RuleText, row: StateRow, found: Evaluated) -> None:
-    """Raise QueryChanged where the rule binds other columns than the last run."""
+    """Raise QueryChanged where the rule binds other columns than the last run.
+
+    The same text does, too: `select *` over a table that has got a column.
+    """
+    pin = row.after.pins.get(rule.name)
+    after = "" if pin is None else f" with begin: {pin.version + 1}"
     names = [str(name) for name in row.after.own.get(BOUND, ())]
     for place, name in enumerate(names):
         table = kept_name(rule.model.relation, f"__{name}") if place else rule.model.relation
@@ -62,6 +67,6 @@ def refuse_other_columns(session: Session, rule: RuleText, row: StateRow, found:
             f"{rule.model.name} binds other tables or columns than those that wait in its table"
             f" ({name})",
             where=rule.model.file,
-            hint="let its actions do what waits, by the former query; then --full-refresh of"
-            " the rule",
+            hint="let its actions do what waits, each by itself (dbt run -s …); then --full-refresh"
+            f" of the rule{after}: it goes on from there",
         )

@@ -129,7 +129,7 @@ class NextRuleRun:
         try:
             found = OverWindow(self.session, self.rule, window, views).evaluate(row.n)
             before = self.standing.row
-            if before is not None and before.after.canonical != self.rule.canonical:
+            if before is not None:
                 refuse_other_columns(self.session, self.rule, before, found)
             row = replace(row, after=self.position(window.reached()))
         except BaseException:
