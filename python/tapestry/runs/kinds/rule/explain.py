@@ -22,7 +22,7 @@ from tapestry.runs.kinds.rule.feed import FeedWindow
 from tapestry.runs.kinds.rule.other_rule import refuse_other_query, refuse_other_table
 from tapestry.runs.kinds.rule.plan_run import NextRuleRun
 from tapestry.runs.kinds.rule.shown import CHANGES, FIRED, TRIGGERS, ShownViews, shown_texts
-from tapestry.runs.kinds.rule.states import States
+from tapestry.runs.kinds.rule.states import NOT_YET, States
 from tapestry.runs.kinds.rule.triggers import RuleText
 from tapestry.runs.kinds.rule.windows import TransactionWindow
 from tapestry.runs.model.model import Model
@@ -137,7 +137,10 @@ def _states(rule: RuleText, looked_at: LookedAt) -> Iterator[Step]:
     for name, pinned in rule.relations.tables.items():
         steps = states.moved.get(name, ())
         if steps:
-            listed = ", ".join(f"version {version} from commit {since}" for version, since in steps)
+            listed = ", ".join(
+                f"{'nothing' if version == NOT_YET else f'version {version}'} from commit {since}"
+                for version, since in steps
+            )
             why = f"Changed within the window, each version read once: {listed}."
         else:
             why = f"Unchanged in the window: version {states.pins[name].version} for every commit."

@@ -21,6 +21,8 @@ from tapestry.sql.commits.lift_commits import SINCE, UNTIL
 
 SEGMENTS = 20
 """So many versions of one table are read in a run, at most."""
+NOT_YET = -1
+"""The version of a table before its first one."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,17 @@ class States:
         ends = [*(since for _, since in steps[1:]), 2**62]
         parts = (
             f"SELECT *, {since:d}L AS {SINCE}, {until:d}L AS {UNTIL}"
-            f" FROM {pinned.table.at(version)}"
+            f" FROM ({_rows(pinned, version)})"
             for (version, since), until in zip(steps, ends, strict=True)
         )
         return " UNION ALL ".join(parts)
+
+
+def _rows(pinned: Pinned, version: int) -> str:
+    """A SELECT of the rows of a version; of none that was there there are none."""
+    if version == NOT_YET:
+        return f"SELECT * FROM {pinned.table.at(pinned.pin.version)} WHERE false"
+    return f"SELECT * FROM {pinned.table.at(version)}"
 
 
 def states_of(
@@ -79,12 +88,12 @@ def states_of(
     moved, pins = {}, {}
     for name, pinned in tables.items():
         versions = at.get(name, [pinned.pin.version] * count)[:count]
-        pins[name] = Pin(pinned.pin.table_id, versions[-1])
+        pins[name] = Pin(pinned.pin.table_id, max(versions[-1], 0))
         steps: list[tuple[int, int]] = []
         for commit, version in zip(window.commits, versions, strict=True):
             if not steps or steps[-1][0] != version:
                 steps.append((version, commit.version))
-        if len(steps) > 1:
+        if len(steps) > 1 or steps[0][0] == NOT_YET:
             moved[name] = tuple(steps)
     return States(window, moved, pins)
 
@@ -113,8 +122,16 @@ def _versions(
     if last is not None and last.version == pinned.pin.version:
         return None
     times = times_of(session, pinned.table, pinned.pin.version)
-    first = min(times) if last is None else last.version
+    first = NOT_YET if last is None else last.version
     known = sorted(version for version in times if version > first)
+    if known and known[0] > first + 1 and times[known[0]] > window.commits[0].time:
+        raise StateGone(
+            f"version {window.commits[0].version} of {rule.name} was committed before the first"
+            f" version of {name} of which its history tells ({known[0]})",
+            where=rule.model.file,
+            hint=f"states: {{{name.rpartition('.')[2]}: run}} lets the rule read it as it is when"
+            " the rule runs; or let the rule begin later (begin)",
+        )
     found = []
     for commit in window.commits:
         while known and times[known[0]] <= commit.time:
