@@ -94,7 +94,7 @@ OF_BATCHES: Mapping[str, str] = {
     "life": "which creation or full refresh of the action",
     "m": "which round; with `i` the name of the batch: `action/m/i`",
     "i": "its place in the round",
-    "key": "the values of `unique_on`, as JSON; NULL: the batch is one firing. Of `born`: the columns of `unique_on`, as JSON; empty: each firing is a batch",
+    "key": "the values of `unique_on`, as JSON; NULL: one firing; of `born` the columns",
     "cut": "of each rule: the generation, its run, and the commits after which and up to which",
     "firings": "how many commits have fired",
     "rows": "rows in all bound tables",
