@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapestry.errors import ReservedName
-from tapestry.runs.kinds.rule.triggers import refuse_own_columns
-from tapestry.runs.tables.bound_rows import ADDED_BY_US
+from tapestry.runs.tables.bound_rows import ADDED_BY_US, refuse_own_columns
 from tapestry.runs.tables.kept import GENERATION, NUMBER
 from tapestry.sql.lift.cases import AT
 

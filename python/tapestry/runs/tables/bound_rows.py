@@ -12,11 +12,13 @@ another. Where each commit is one transaction the number is its version.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from tapestry.errors import ReservedName
 from tapestry.quoting import Sql, identifier
-from tapestry.runs.tables.kept import KeptTable
+from tapestry.runs.tables.kept import GENERATION, NUMBER, KeptTable
+from tapestry.sql.lift.cases import AT
 
 N: Final = "_n"
 FIRING: Final = "_firing"
@@ -28,6 +30,7 @@ BOUND, AFTER, TABLE, START = "bound", "after", "table", "start"
 microseconds a firing waits; the table that it looks at, and the commit after which it began to."""
 ADDED_BY_US: Final = (N, FIRING, COMMIT_VERSION, COMMIT_TIME, ROW)
 """Columns of a rule's own table behind those that are bound."""
+_OWN = frozenset({*ADDED_BY_US, GENERATION, NUMBER, AT})
 SHOWN: Final = (COMMIT_TIME, COMMIT_VERSION, ROW)
 """Those that an action sees behind the bound columns."""
 
@@ -70,3 +73,17 @@ def _with_one_text(value: Sql, kind: str) -> Sql:
     if kind == "binary":  # what is no UTF-8 would have one text
         return Sql(f"hex({value})")
     return value
+
+
+def refuse_own_columns(query: str, columns: Collection[str], where: str = "") -> None:
+    """Raise ReservedName for a bound column that is called as one which we add to the bound rows.
+
+    >>> refuse_own_columns("matches", ["comp", "commit_time"])
+    """
+    odd = next((one for one in columns if one.lower() in _OWN), None)
+    if odd is not None:
+        raise ReservedName(
+            f"{query} binds a column {odd}, which the rows of a batch have of their own",
+            where=where,
+            hint=f"give it another name with AS than {', '.join(sorted(_OWN))}",
+        )

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from tapestry.errors import ConfigurationError, ReservedName
+from tapestry.errors import ConfigurationError
 from tapestry.quoting import remark
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
@@ -20,16 +20,12 @@ from tapestry.runs.query.relations import STATIC, Relations, Unsaid, read_relati
 from tapestry.runs.query.settings import settings_line
 from tapestry.runs.sources.pins import Pinned
 from tapestry.runs.sources.transactions import needs_feed
-from tapestry.runs.tables.bound_rows import ADDED_BY_US
-from tapestry.runs.tables.kept import GENERATION, NUMBER
+from tapestry.runs.tables.bound_rows import refuse_own_columns
 from tapestry.sql.catalog import Column
 from tapestry.sql.commits.lift_commits import LiftedQuery, lift_over_commits
 from tapestry.sql.commits.rule_queries import RuleQueries, rule_queries
 from tapestry.sql.commits.transitions import NEW, OLD, transition_sources
-from tapestry.sql.lift.cases import AT
 from tapestry.sql.read.read_query import read
-
-_OWN = frozenset({*ADDED_BY_US, GENERATION, NUMBER, AT})
 
 
 @dataclass(frozen=True)
@@ -127,20 +123,6 @@ def read_rule(session: Session, model: Model, invocation: Invocation) -> RuleTex
     for name, query in found.lifted().items():  # refused before anything is read
         refuse_own_columns(name, query.columns, model.file)
     return found
-
-
-def refuse_own_columns(query: str, columns: Collection[str], where: str = "") -> None:
-    """Raise ReservedName for a bound column that is called as one which we add to the bound rows.
-
-    >>> refuse_own_columns("matches", ["comp", "commit_time"])
-    """
-    odd = next((one for one in columns if one.lower() in _OWN), None)
-    if odd is not None:
-        raise ReservedName(
-            f"{query} binds a column {odd}, which the rows of a batch have of their own",
-            where=where,
-            hint=f"give it another name with AS than {', '.join(sorted(_OWN))}",
-        )
 
 
 def _canonical(model: Model, config: RuleConfig, invocation: Invocation) -> str:
