@@ -11,6 +11,7 @@ from tests.sql.test_pairs import CATALOG, SCANS, WINDOW
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Column, Source, rewrite
 from tapestry.sql.look.inferences import inferences
+from tapestry.sql.rewriter import passes_with
 from tapestry.sql.strategies.chain import Chain, is_chain
 
 QUERIES = [query for _, _, query, _ in test_pairs.PAIRS]
@@ -34,9 +35,9 @@ def test_the_rest_is_the_same_without(query: str) -> None:
         on = rewrite(query, CATALOG)
     except Refusal as refusal:
         with pytest.raises(Refusal, match=f"^{re.escape(str(refusal))}$"):
-            rewrite(query, CATALOG, infer=False)
+            rewrite(query, CATALOG, passes=passes_with(infer=False))
         return
-    off = rewrite(query, CATALOG, infer=False)
+    off = rewrite(query, CATALOG, passes=passes_with(infer=False))
     assert inferences(off.parts) == ()
     assert (on.canonical, on.strategy, on.parts) == (off.canonical, off.strategy, off.parts)
     if not inferences(on.parts):

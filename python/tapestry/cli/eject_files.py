@@ -29,6 +29,7 @@ from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import Relations, plain
 from tapestry.sql import Rewriting, Scan, rewrite, static_answer
+from tapestry.sql.rewriter import passes_with
 from tapestry.sql.timing import mark
 
 TESTED: Final = ("spark", "duckdb", "postgres")
@@ -113,8 +114,8 @@ def _texts(one: Ejected, said: Mapping[str, str], dialect: str) -> _Texts:
     config = own if isinstance(own, ContinuousConfig) else ContinuousConfig()
     model, catalog = one.model, one.relations.catalog
     _refuse_commits(one)
-    infer = config.infer == "on"
-    rewriting = one.way or rewrite(model.sql, catalog, begin=config.begin, infer=infer)
+    passes = passes_with(config.infer == "on")
+    rewriting = one.way or rewrite(model.sql, catalog, begin=config.begin, passes=passes)
     rewriting = rewriting.joining(config.join_order)
     scans = scans_for(rewriting, one.relations, dialect)
     lag = config.lag // timedelta(microseconds=1)

@@ -20,7 +20,7 @@ from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.registry import kind_of
 from tapestry.runs.model.model import Model
 from tapestry.sql import Step, rewrite
-from tapestry.sql.rewriter import refusing_pass
+from tapestry.sql.rewriter import passes_with, refusing_pass
 
 
 @dataclass
@@ -91,8 +91,8 @@ def explain_model(
 
     catalog = looked_at.query.relations.catalog
     config: ContinuousConfig = model.config.own
-    infer = config.infer == "on"
-    rewrite_with = partial(rewrite, model.sql, catalog, begin=config.begin, infer=infer)
+    passes = passes_with(config.infer == "on")
+    rewrite_with = partial(rewrite, model.sql, catalog, begin=config.begin, passes=passes)
     tables = {name: _table(session, looked_at, name) for name in looked_at.scans}
     wanted = {(r.source, r.predicate) for r in looked_at.readings}
     wanted |= {(name, "") for name in looked_at.scans}

@@ -27,8 +27,6 @@ class QueryState:
         The configured begin, and the orders of arrivals that the author knows.
     assumptions
         Those, read.
-    infer
-        Are conditions that others imply added?
     audit
         The columns that read the clock: they are no part of an answer.
     """
@@ -43,7 +41,6 @@ class QueryState:
     assume: tuple[str, ...] = ()
     audit: tuple[str, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
-    infer: bool = True
 
     def with_parts(self, parts: tuple[Part, ...]) -> QueryState:
         """The same query in another form."""

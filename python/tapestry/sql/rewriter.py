@@ -115,7 +115,6 @@ PASSES: tuple[Pass, ...] = (
     ),
 )
 """From the arms of a query to the blocks that Q_M and Q^I are rendered from."""
-
 FORMED = (
     "Derived tables are merged into what uses them; IN, outer joins, DISTINCT and set operations"
     " become [NOT] EXISTS by their definitions."
@@ -131,12 +130,12 @@ def rewrite(
     assume: Sequence[str] = (),
     begin: datetime | None = None,
     steps: list[Step] | None = None,
-    infer: bool = True,
+    passes: Sequence[Pass] = PASSES,
 ) -> Rewriting:
     """Rewrite a query for incremental evaluation (Tapestry, sections 4 and 5).
 
     ``assume`` are orders of arrival columns that the author knows; ``begin`` bounds the instants
-    of interest from below; ``infer`` adds the conditions on single tables that others imply.
+    of interest from below; a pass that is left out of ``passes`` is off.
     Raises Refusal with the reason, the place in the SQL and a way out; ``steps`` then holds the
     steps over the syntax tree up to the one that refuses.
     """
@@ -152,10 +151,10 @@ def rewrite(
         audit = tuple(columns[place] for place in query.audit)
         written, named = query.written, query.named
         state = QueryState(
-            sql, written, catalog, columns, named, parts, begin, tuple(assume), audit, infer=infer
+            sql, written, catalog, columns, named, parts, begin, tuple(assume), audit
         )
         passed.append(Passed(FORM, FORMED, state))
-        for one in PASSES:
+        for one in passes:
             state = one.function(state)
             passed.append(Passed(one.name, one.why, state))
         return Rewriting(
@@ -168,8 +167,12 @@ def rewrite(
             tuple(passed),
             state.audit,
             begin=begin,
-            infer=infer,
         )
+
+
+def passes_with(infer: bool) -> tuple[Pass, ...]:
+    """All passes, or without that which adds the conditions that others imply."""
+    return tuple(one for one in PASSES if infer or one.function is not infer_transitive)
 
 
 def refusing_pass(refusal: Refusal) -> str:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
-from tapestry.instants import FIRST
 from tapestry.names import KEY
 from tapestry.sql.arms import Lifted, Part, with_blocks
-from tapestry.sql.branches.join_order import FEW, NOT_KNOWN, JoinOrder, join_order
+from tapestry.sql.branches.join_order import FEW, JoinOrder, join_order
 from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded
@@ -20,6 +19,7 @@ from tapestry.sql.ir import Block, SourceTable
 from tapestry.sql.look.narrowed_sources import WINDOW, narrowed_sources
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
 from tapestry.sql.look.window_notes import window_notes
+from tapestry.sql.passes.ir.infer_transitive import infer_transitive
 from tapestry.sql.planner.measure_narrowed import (
     BranchRows,
     MeasuredTables,
@@ -28,8 +28,9 @@ from tapestry.sql.planner.measure_narrowed import (
 )
 from tapestry.sql.planner.measurement import Measurement, statement
 from tapestry.sql.query_facts import QueryFacts
-from tapestry.sql.scan import JoinScan, KnownAnswers, Scan, Window
+from tapestry.sql.scan import Form, JoinScan, KnownAnswers, Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions
+from tapestry.sql.statement.reading import Reading
 from tapestry.sql.statement.render import Body, Rendering
 from tapestry.sql.statement.render_bounds import render_bounds
 from tapestry.sql.strategies.choose import strategy_for
@@ -50,20 +51,15 @@ class Rewriting(QueryFacts):
     audit: tuple[str, ...] = ()
     """Those of ``columns`` that read the clock, evaluated at ``_matched_at``."""
     begin: datetime | None = None
-    apart: Mapping[str, Scan] = field(default_factory=dict, compare=False, repr=False)
-    """By alias, how ``incremental`` reads a use that has a scan of its own."""
-    joined: Mapping[tuple[str, str], JoinScan] = field(
-        default_factory=dict, compare=False, repr=False
-    )
-    """By their aliases, two uses that ``incremental`` reads joined."""
-    joins: JoinOrder = field(default=NOT_KNOWN, compare=False, repr=False)
-    infer: bool = True
-    """Are tables read by what the conditions imply of them?"""
-    measured: Measured | None = field(default=None, compare=False, repr=False)
-    """What was measured of the rows of a window (``measurement``)."""
-    rendered: dict[tuple[Hashable, ...], Body] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    reads: Reading = field(default_factory=Reading, compare=False, repr=False)
+    """How ``incremental`` reads what has a scan of its own, in which order, and what was measured
+    of the rows of a window (``measurement``)."""
+    rendered: dict[Hashable, Body] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def infers(self) -> bool:
+        """Are tables read by what the conditions imply of them?"""
+        return any(one.name == infer_transitive.__name__ for one in self.passed)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -80,21 +76,21 @@ class Rewriting(QueryFacts):
         Each has every row of the source's scan for which the ``conditions`` of that use hold; of
         two, every pair of such rows for which those of ``pairing`` hold, too.
         """
-        return replace(self, apart=apart, joined=joined or {})
+        return replace(self, reads=replace(self.reads, apart=apart, joined=joined or {}))
 
     def joining(self, names: Sequence[str]) -> Rewriting:
         """The same with its tables joined in this order, by their aliases in FROM.
 
         The answers are the same. Raises ConfigurationError for what is no table of the query.
         """
-        return replace(self, joins=join_order(self.parts, names))
+        return replace(self, reads=replace(self.reads, joins=join_order(self.parts, names)))
 
     def knowing(self, measured: Measured) -> Rewriting:
         """The same, where this was measured: ``incremental`` over its window reads less.
 
         The scans must give the rows that it was measured of.
         """
-        return replace(self, measured=measured)
+        return replace(self, reads=replace(self.reads, measured=measured))
 
     @cached_property
     def narrowed(self) -> frozenset[str]:
@@ -135,35 +131,20 @@ class Rewriting(QueryFacts):
         keyed
             Add ``_key``, the text that identifies the answer (``tapestry.sql.facts.keys``).
         """
-        rendering = self.rendering(scans, dialect, window.tau is None, keyed)
-        at_begin = known is not None and known.at_begin
-        remembers = known is not None and bool(known.states)
-        few = few and not rendering.first
-        rendering = replace(
-            rendering,
-            few=few,
-            at_begin=at_begin,
-            remembers=remembers,
-            uses=self.apart,
-            joined=self.joined,
-            joins=self._joins(window, scans),
-        )
+        form, joins = Form.of(window, known), self._joins(window, scans)
+        reading = replace(self.reads, scans=scans, few=few and not form.first, joins=joins)
+        if form.first or (reading.measured and reading.measured.window != window):
+            reading = replace(reading, measured=None)
+        rendering = self.rendering(reading, dialect, form, keyed)
         if self.asks_known and window.tau is not None and known is None:
             raise KeyError("no known answers")
-        body = self.body(rendering, window)
-        return rendering.finish(body, scans, window.tau, window.t, known)
+        return rendering.finish(self.body(rendering), window.tau, window.t, known)
 
-    def body(self, rendering: Rendering, window: Window) -> Body:
+    def body(self, rendering: Rendering) -> Body:
         """Q^I without its scans; rendered once, but for what was measured of a window."""
-        if self.measured and self.measured.window == window and not rendering.first:
-            return replace(rendering, measured=self.measured).incremental()
-        flags = (
-            *(rendering.first, rendering.few, KEY in rendering.columns),
-            *(rendering.at_begin, rendering.remembers, rendering.unsplit),
-        )
-        apart, dated = frozenset(self.apart), frozenset(rendering.late_from)
-        told = (rendering.late, dated, apart, frozenset(self.joined), rendering.joins)
-        key = (rendering.dialect, flags, *told)
+        if rendering.reading.measured is not None:
+            return rendering.incremental()
+        key = rendering.shape
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         return self.rendered[key]
@@ -180,8 +161,9 @@ class Rewriting(QueryFacts):
 
         ``tau=None`` gives Q_M(t). What a Jinja template or a reader fills in later.
         """
-        rendering = replace(self.rendering(scans, dialect, tau is None), late_from={})
-        return rendering.finish(rendering.incremental(), scans, tau, t, KnownAnswers(known))
+        undated = {name: replace(scan, late_from=None) for name, scan in scans.items()}
+        rendering = self.rendering(self._alone(undated), dialect, Form(tau is None))
+        return rendering.finish(rendering.incremental(), tau, t, KnownAnswers(known))
 
     def bounds(
         self,
@@ -194,9 +176,8 @@ class Rewriting(QueryFacts):
 
         NULL says that nothing is due; ``tau`` is the end of the last run and only documents it.
         """
-        rendering = self.rendering(scans, dialect, first=True)
-        bodies = render_bounds(rendering)
-        return tuple(rendering.finish(body, scans, tau, t) for body in bodies)
+        rendering = self.rendering(self._alone(scans), dialect, Form(first=True))
+        return tuple(rendering.finish(body, tau, t) for body in render_bounds(rendering))
 
     def states(
         self,
@@ -214,16 +195,15 @@ class Rewriting(QueryFacts):
         ``few`` as in ``incremental``.
         Only for a query that ``keeps_states``.
         """
-        rendering = self.rendering(scans, dialect, window.tau is None)
-        remembers = known is not None and bool(known.states)
-        few, joins = few and window.tau is not None, self._joins(window, scans)
-        rendering = replace(rendering, remembers=remembers, few=few, joins=joins)
-        body = rendering.remembered(whole)
-        return rendering.finish(body, scans, window.tau, window.t, known)
+        form, joins = replace(Form.of(window, known), at_begin=False), self._joins(window, scans)
+        reading = Reading(scans, few=few and not form.first, joins=joins)
+        rendering = self.rendering(reading, dialect, form)
+        return rendering.finish(rendering.remembered(whole), window.tau, window.t, known)
 
     def state_columns(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:
         """The columns that ``states`` gives, in their order."""
-        return tuple(names_kept(self.rendering(scans, "spark", first=True).kept()))
+        rendering = self.rendering(self._alone(scans), "spark", Form(first=True))
+        return tuple(names_kept(rendering.kept()))
 
     def row_instants(
         self, window: Window, scans: Mapping[str, Scan], at_begin: bool = False
@@ -232,11 +212,9 @@ class Rewriting(QueryFacts):
 
         The last column is the number of pairs of an instant and a row that are looked at, at most.
         """
-        rendering = self.rendering(scans, "spark", window.tau is None)
-        rendering = replace(rendering, at_begin=at_begin)
-        return tuple(
-            rendering.finish(body, scans, window.tau, window.t) for body in rendering.measures()
-        )
+        form = Form(window.tau is None, at_begin)
+        rendering = self.rendering(self._alone(scans), "spark", form)
+        return tuple(rendering.finish(body, window.tau, window.t) for body in rendering.measures())
 
     def measurement(
         self,
@@ -253,78 +231,71 @@ class Rewriting(QueryFacts):
         """
         if window.tau is None:
             return None
-        rendering = self.rendering(scans, dialect, first=False)
+        rendering = self.rendering(self._alone(scans), dialect, Form(first=False))
         asked = self.asked(rendering, exact)
         if not asked:
             return None
         used, reads = used_columns(self.parts), rendering.reads()
         select = statement(asked, used, self.catalog, reads, rendering.frame())
-        text = rendering.finish(rendering.body([], select), scans, window.tau, window.t)
+        text = rendering.finish(rendering.body([], select), window.tau, window.t)
         return Measurement(asked, window, text)
 
     def asked(self, rendering: Rendering, exact: frozenset[str] | None) -> tuple[BranchRows, ...]:
         """What is measured of the branches' rows, more than their bytes of sources in ``exact``."""
-        exact = exact if self.infer else frozenset()
+        exact = exact if self.infers else frozenset()
         wanted = MeasuredTables(lambda block: strategy_for(block).by_branches, exact)
         return measured_rows(self.parts, self.catalog, rendering.frame(), wanted)
 
     def window_notes(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:
         """What a window says of tables, and how that is known: what ``explain`` shows."""
-        rendering = self.rendering(scans, "spark", first=False)
+        rendering = self.rendering(self._alone(scans), "spark", Form(first=False))
         return window_notes(self.parts, self.asked(rendering, None), rendering.frame())
 
     def assumption_checks(
         self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
     ) -> tuple[tuple[str, str], ...]:
         """(assumption, SELECT of one number): how many pairs in the window break it; 0 is right."""
-        rendering = self.rendering(scans, dialect, window.tau is None)
+        rendering = self.rendering(self._alone(scans), dialect, Form.of(window))
         return tuple(
-            (text, rendering.finish(body, scans, window.tau, window.t))
+            (text, rendering.finish(body, window.tau, window.t))
             for text, body in check_assumptions(rendering)
         )
 
     def rendering(
-        self, scans: Mapping[str, Scan], dialect: str, first: bool, keyed: bool = False
+        self, reading: Reading, dialect: str, form: Form, keyed: bool = False
     ) -> Rendering:
         """What renders this query over these scans."""
-        missing = [name for name in self.sources if name not in scans]
+        missing = [name for name in self.sources if name not in reading.scans]
         if missing:
             raise KeyError(f"no scan for {', '.join(missing)}")
+        reading = replace(reading, scans={name: reading.scans[name] for name in self.sources})
         made = [n for n, one in self.catalog.relations.items() if isinstance(one, Exploded)]
-        late = frozenset(
-            name
-            for name in (*self.sources, *made)
-            if (root := self.catalog.root(name)) and scans[root].late
-        )
-        late_from = {
-            name: least
-            for name in self.sources
-            if name in late and not first and (least := scans[name].late_from or FIRST) > FIRST
-        }
         return Rendering(
             tuple(_keyed(part) for part in self.parts) if keyed else self.parts,
             (*self.columns, KEY) if keyed else self.columns,
             self.catalog,
             (*self.sources, *made),
-            late,
             self.assumptions,
+            self.begin,
             dialect,
-            first,
-            begin=self.begin,
-            unsplit=all(scans[name].little for name in self.sources),
-            late_from=late_from,
-            joins=self.joins,
+            form,
+            reading,
         )
+
+    def _alone(self, scans: Mapping[str, Scan]) -> Reading:
+        """These scans, no use of a source apart; tables are joined in the author's order."""
+        return Reading(scans, joins=self.reads.joins)
 
     def _joins(self, window: Window, scans: Mapping[str, Scan]) -> JoinOrder:
         """In which order tables are joined, as large as these scans say that they are."""
         if window.tau is None:
-            return self.joins
+            return self.reads.joins
         sizes = dict[str, Scan]()
         for table in all_tables(self.parts):
             if isinstance(table, SourceTable) and (root := self.catalog.root(table.source)):
-                sizes[table.alias] = self.apart.get(table.alias) or scans[root]
-        return self.joins if len(sizes) <= FEW else self.joins.over(window, sizes)
+                sizes[table.alias] = self.reads.apart.get(table.alias) or scans[root]
+        joins = self.reads.joins
+        return joins if len(sizes) <= FEW else joins.over(window, sizes)
 
 
 def _keyed(part: Part) -> Part:

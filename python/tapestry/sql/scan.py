@@ -84,3 +84,22 @@ class KnownAnswers:
     states: str = ""
     """A relation of what is kept of each group at the begin of the window, where it is at hand
     (``tapestry.sql.cumulative.remember``); else it is worked out from history."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """Which run a statement is of: the first one, whose window has no begin, or one that follows.
+
+    ``at_begin``, ``remembers``: what is known of the answers and states so far (``KnownAnswers``).
+    """
+
+    first: bool
+    at_begin: bool = False
+    remembers: bool = False
+
+    @classmethod
+    def of(cls, window: Window, known: KnownAnswers | None = None) -> Form:
+        """That of a window, where so much is known."""
+        if known is None:
+            return cls(window.tau is None)
+        return cls(window.tau is None, known.at_begin, bool(known.states))

@@ -107,7 +107,7 @@ class Places(Groups):
         """The first rows at the begin of the window, of the keys of the rows that come."""
         tau = self.frame.tau
         assert tau is not None
-        remembers = self.place.remembers
+        remembers = self.place.form.remembers
         found = self.kept("", self.arguments()) if remembers else self.holding(tau)
         query, key = self.at(found, tau), self.key("_h")
         if key and (self.frame.few or not remembers):

@@ -42,7 +42,7 @@ class Groups:
     def frame(self) -> Frame:
         """The window; where what held at the begin is to be known, all since then."""
         frame = self.place.frame
-        return Frame(None, frame.t, frame.order, frame.few) if self.place.at_begin else frame
+        return Frame(None, frame.t, frame.order, frame.few) if self.place.form.at_begin else frame
 
     @property
     def reads(self) -> Reads:

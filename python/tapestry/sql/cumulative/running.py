@@ -135,7 +135,7 @@ class Running(Groups):
         """The states at the begin of the window, of the groups in which something changes."""
         assert self.frame.tau is not None
         at = exp.alias_(self.frame.tau.copy(), AT)
-        if self.place.remembers:
+        if self.place.form.remembers:
             found = self.kept("", [f"s{n}" for n in self.numbers()])
             items: list[exp.Expr] = [exp.column(f"_s{n}", table="_h") for n in self.numbers()]
         else:
@@ -144,9 +144,9 @@ class Running(Groups):
         query = build.select([*self.key("_h"), at, *self.numbered(items)])
         build.add_from(query, build.subquery(found, "_h"))
         key = self.key("_h")
-        if key and (self.frame.few or not self.place.remembers):
+        if key and (self.frame.few or not self.place.form.remembers):
             build.add_where(query, [self.changed(key, self.key("_s"))])
-        if key and not self.place.remembers:
+        if key and not self.place.form.remembers:
             query.set("group", exp.Group(expressions=self.key("_h")))
         return query
 
@@ -239,7 +239,7 @@ class Running(Groups):
         argument = self.argument(value, "_h")
         names = [*self.key("_h"), argument]
         counted: exp.Expr = exp.column(COUNTED, table="_h")
-        if self.place.remembers:
+        if self.place.form.remembers:
             found = self.kept(f"_d{value}", [argument.name[1:], COUNTED[1:]])
         else:
             found = self.holding(self.frame.tau)
@@ -249,7 +249,7 @@ class Running(Groups):
         build.add_from(query, build.subquery(found, "_h"))
         there = [*self.key("_s"), self.argument(value, "_s")]
         build.add_where(query, [self.changed(names, there)])
-        if not self.place.remembers:
+        if not self.place.form.remembers:
             query.set("group", exp.Group(expressions=[one.copy() for one in names]))
         return query
 

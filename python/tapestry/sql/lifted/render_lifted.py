@@ -27,7 +27,9 @@ def measured(arm: AtInstants, place: RenderPlace) -> tuple[exp.Select, Ctes]:
 
 
 def _events(arm: AtInstants, place: RenderPlace) -> Events:
-    return Events(arm, place.frame, place.reads.names, place.prefix, place.begin, place.at_begin)
+    return Events(
+        arm, place.frame, place.reads.names, place.prefix, place.begin, place.form.at_begin
+    )
 
 
 def render_lifted(arm: AtInstants, place: RenderPlace) -> Rendered:
@@ -76,7 +78,7 @@ def new_answers(arm: Lifted, place: RenderPlace, rows: str) -> exp.Select:
         build.add_where(select, [exp.Not(this=exists)])
     if grouped:
         select.set("group", exp.Group(expressions=grouped))
-    if frame.tau is not None and (arm.by_rows or place.at_begin):
+    if frame.tau is not None and (arm.by_rows or place.form.at_begin):
         having = exp.GT(this=first.copy(), expression=frame.tau.copy())
         select.set("having", exp.Having(this=having))
     return select

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlglot import exp
 
+from tapestry.instants import FIRST
 from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.arms import AtInstants, ByValue, KeptGroups, Part, evaluated
 from tapestry.sql.branches.frame import Frame, greater
-from tapestry.sql.branches.join_order import NOT_KNOWN, JoinOrder
-from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
@@ -24,23 +23,16 @@ from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import SourceTable, ValueTable
 from tapestry.sql.lifted.render_lifted import KNOWN_CTE, measured
 from tapestry.sql.planner.stored_joins import read_joined
-from tapestry.sql.scan import JoinScan, KnownAnswers, Scan
+from tapestry.sql.scan import Form, KnownAnswers, Scan
 from tapestry.sql.statement.exploded_scan import exploded_scan
 from tapestry.sql.statement.marks import TAU, T, filled_in, since_of, unused
+from tapestry.sql.statement.reading import Reading
 from tapestry.sql.statement.used_columns import UsedColumns, used_columns
 from tapestry.sql.strategies.choose import strategy_for
-from tapestry.sql.strategies.place import RenderPlace
+from tapestry.sql.strategies.place import Rendered, RenderPlace
 from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
 from tapestry.sql.write.postgres import Structs, structs_in
-
-
-@dataclass
-class _Statement:
-    """CTEs in order and the selects that follow them."""
-
-    ctes: list[tuple[str, exp.Query]]
-    selects: list[exp.Select]
 
 
 @dataclass(frozen=True)
@@ -60,61 +52,68 @@ class Body:
 
 @dataclass(frozen=True)
 class Rendering:
-    """One query, for one dialect and for what is known about late rows; ``first``: tau is -inf.
-
-    ``few``: the rows that the branches narrow their sources to are known to be few; ``at_begin``:
-    what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``);
-    ``remembers``: running states are at hand (``KnownAnswers.states``); ``uses``: by
-    alias, the scans of uses that have one of their own; ``joined``: the same of two uses that are
-    read joined; ``unsplit``: no branch is worth its plan, so small are the sources
-    (``Scan.little``); ``late_from``: by source, ``Scan.late_from``; ``measured``: of the branches'
-    rows, in the window that is filled in.
-    """
+    """One query, for one dialect, of one form and reading."""
 
     parts: tuple[Part, ...]
     columns: tuple[str, ...]
     catalog: Catalog
     sources: tuple[str, ...]
-    late: frozenset[str]
     assumptions: tuple[Assumption, ...]
+    begin: datetime | None
     dialect: str
-    first: bool
-    few: bool = False
-    begin: datetime | None = None
-    at_begin: bool = False
-    remembers: bool = False
-    uses: Mapping[str, Scan] = field(default_factory=dict)
-    joined: Mapping[tuple[str, str], JoinScan] = field(default_factory=dict)
-    unsplit: bool = False
-    late_from: Mapping[str, datetime] = field(default_factory=dict)
-    joins: JoinOrder = NOT_KNOWN
-    measured: Measured | None = None
+    form: Form
+    reading: Reading
+
+    @property
+    def late(self) -> frozenset[str]:
+        """The sources of which rows may be late."""
+        scans, roots = self.reading.scans, {name: self.catalog.root(name) for name in self.sources}
+        return frozenset(name for name, root in roots.items() if root and scans[root].late)
+
+    @property
+    def late_from(self) -> Mapping[str, datetime]:
+        """By source, before which instant no late row lies (``Scan.late_from``)."""
+        if self.form.first:
+            return {}
+        found = {name: scan.late_from for name, scan in self.reading.scans.items() if scan.late}
+        return {name: least for name, least in found.items() if least and least > FIRST}
+
+    @property
+    def shape(self) -> Hashable:
+        """All that the statement hangs on beside the query, the scans and the window."""
+        one = self.reading
+        scans = (self.late, frozenset(self.late_from), frozenset(one.apart), frozenset(one.joined))
+        return (self.dialect, self.form, self.columns, one.few, one.little, one.joins, *scans)
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
-        tau = None if self.first else timing.placeholder(TAU)
+        tau, one = None if self.form.first else timing.placeholder(TAU), self.reading
         t = timing.placeholder(T)
-        return Frame(
-            tau, t, self.order(), self.few, self.unsplit, joins=self.joins, measured=self.measured
-        )
+        return Frame(tau, t, self.order(), one.few, one.little, one.joins, one.measured)
 
     def incremental(self) -> Body:
         """Q^I over the window."""
         frame = self.frame()
-        statement = _Statement([], [])
-        for number, part in enumerate(self.parts, start=1):
-            self.add_part(statement, part, f"p{number}", frame)
-        return self.body(statement.ctes, build.union_all(statement.selects))
+        numbered = enumerate(self.parts, start=1)
+        every = Rendered.of(self.part(part, f"p{number}", frame) for number, part in numbered)
+        return self.body(every.ctes, build.union_all(every.selects))
 
-    def add_part(self, statement: _Statement, part: Part, prefix: str, frame: Frame) -> None:
-        """Add one arm of the outermost UNION ALL to the statement."""
+    def part(self, part: Part, prefix: str, frame: Frame) -> Rendered:
+        """One arm of the outermost UNION ALL."""
         if isinstance(part, ByValue) and (part.audit or not self.unique(part)):
-            self.add_values(statement, part, prefix, frame)
-        else:
-            statement.selects += self.selects(statement, part, prefix, frame)
+            return self.values(part, prefix, frame)
+        return self.evaluated(part, prefix, frame)
 
-    def add_values(self, statement: _Statement, part: ByValue, prefix: str, frame: Frame) -> None:
-        """Add an arm whose answers count by value.
+    def evaluated(self, part: Part, prefix: str, frame: Frame) -> Rendered:
+        """An arm by itself, or each of its blocks, by their strategies."""
+        place, found = self.place(prefix, frame), list[Rendered]()
+        for number, one in enumerate(evaluated(part), start=1):
+            here = place if one is part else replace(place, prefix=f"{prefix}_{number}")
+            found.append(strategy_for(one).render(one, here))
+        return Rendered.of(found)
+
+    def values(self, part: ByValue, prefix: str, frame: Frame) -> Rendered:
+        """An arm whose answers count by value.
 
         One is new iff none of its derivations was an answer at or before tau. Where the frame is
         unsplit that is seen in all derivations up to t: the first of them lies after tau.
@@ -122,14 +121,14 @@ class Rendering:
         before, after = frame.before(), frame.tau
         if frame.unsplit and after is not None:
             frame, before = replace(frame, tau=None, few=False), None
-        selects = self.selects(statement, part, prefix, frame)
-        statement.ctes.append((f"{prefix}_new", build.union_all(selects)))
+        new = self.evaluated(part, prefix, frame)
+        ctes = [*new.ctes, (f"{prefix}_new", build.union_all(new.selects))]
         columns = [name for n, name in enumerate(self.columns) if n not in part.audit]
         named = [build.column(name, "_n") for name in columns]
         conditions = []
         if before is not None:
-            old = self.selects(statement, part, f"{prefix}_old", before)
-            statement.ctes.append((f"{prefix}_old", build.union_all(old)))
+            old = self.evaluated(part, f"{prefix}_old", before)
+            ctes += [*old.ctes, (f"{prefix}_old", build.union_all(old.selects))]
             same = build.same(
                 [build.column(name, "_o") for name in columns],
                 [build.column(name, "_n") for name in columns],
@@ -147,13 +146,13 @@ class Rendering:
         select.set("group", exp.Group(expressions=[name.copy() for name in named]))
         if before is None and after is not None:
             select.set("having", exp.Having(this=greater(first, after)))
-        statement.selects.append(where(select, conditions))
+        return Rendered((where(select, conditions),), tuple(ctes))
 
     def place(self, prefix: str, frame: Frame) -> RenderPlace:
         """Where a block, or an arm by itself, is rendered."""
         begin = None if self.begin is None else timing.literal(self.begin)
         reads = self.reads()
-        return RenderPlace(self.columns, frame, reads, prefix, begin, self.at_begin, self.remembers)
+        return RenderPlace(self.columns, frame, reads, self.form, prefix, begin)
 
     def remembered(self, whole: bool) -> Body:
         """What the window changes of the groups that have running states, or all of these."""
@@ -189,18 +188,6 @@ class Rendering:
         listed = {value.name for value in block.select if isinstance(value, exp.Column)}
         return listed >= set(block.tables[0].columns)
 
-    def selects(
-        self, statement: _Statement, part: Part, prefix: str, frame: Frame
-    ) -> list[exp.Select]:
-        """The selects of an arm, or of each of its blocks; their CTEs go to the statement."""
-        selects, place = list[exp.Select](), self.place(prefix, frame)
-        for number, one in enumerate(evaluated(part), start=1):
-            here = place if one is part else replace(place, prefix=f"{prefix}_{number}")
-            rendered = strategy_for(one).render(one, here)
-            selects += rendered.selects
-            statement.ctes += rendered.ctes
-        return selects
-
     # -- what is read -------------------------------------------------------------------------
     def reads(self) -> Reads:
         """Names of the CTEs that apply the scans."""
@@ -208,11 +195,11 @@ class Rendering:
         for source in self.sources:
             names[source] = unused(f"read_{source.rsplit('.', 1)[-1]}", names.values())
         uses: dict[str, str] = {}
-        for alias in sorted(self.uses):
+        for alias in sorted(self.reading.apart):
             uses[alias] = unused(f"read_for_{alias}", [*names.values(), *uses.values()])
         joined: dict[tuple[str, str], str] = {}
         taken = {table.alias for table in all_tables(self.parts)}
-        for pair in sorted(self.joined):
+        for pair in sorted(self.reading.joined):
             joined[pair] = alias = unused("_with_".join(pair), taken | uses.keys())
             uses[alias] = unused(f"read_for_{alias}", [*names.values(), *uses.values()])
         return Reads(names, uses, joined)
@@ -220,10 +207,11 @@ class Rendering:
     def order(self) -> Order:
         """What is known about the bounds in this rendering."""
         order = order_of(self.parts, self.catalog, self.late, self.assumptions)
+        late_from = self.late_from
         since = {
             alias: timing.placeholder(since_of(root))
             for alias, table in order.tables.items()
-            if (root := self.catalog.root(table.source)) in self.late_from
+            if (root := self.catalog.root(table.source)) in late_from
         }
         return replace(order, since=since)
 
@@ -233,7 +221,7 @@ class Rendering:
         assert isinstance(source, Source)
         return source
 
-    def body(self, ctes: list[tuple[str, exp.Query]], query: exp.Query) -> Body:
+    def body(self, ctes: Sequence[tuple[str, exp.Query]], query: exp.Query) -> Body:
         """CTEs and query as text; their trees are used up."""
         trees = [tree for _, tree in ctes] + [query]
         nodes: list[exp.Table | exp.Column] = []
@@ -266,27 +254,25 @@ class Rendering:
     def finish(
         self,
         body: Body,
-        scans: Mapping[str, Scan],
         tau: datetime | str | None,
         t: datetime | str,
         known: KnownAnswers | None = None,
     ) -> str:
         """The statement: one CTE a scan that applies it, the other CTEs, the query."""
-        reading = self.reads()
-        names = reading.names
+        named, one = self.reads(), self.reading
         # PostgreSQL computes a CTE that is used twice as a whole, past every index, unless told.
         how = "NOT MATERIALIZED " if self.dialect == "postgres" else ""
         reads = [
-            f"{names[source]} AS {how}(\n  {self.read(self.scan(source, scans), columns)}\n)"
+            f"{named.names[source]} AS {how}(\n  {self.read(self.scan(source), columns)}\n)"
             for source, columns in body.used.sources.items()
         ]
         reads += [
-            f"{reading.uses[alias]} AS {how}(\n  {self.read(self.uses[alias], columns)}\n)"
+            f"{named.uses[alias]} AS {how}(\n  {self.read(one.apart[alias], columns)}\n)"
             for alias, columns in body.used.uses.items()
         ]
         reads += [
-            f"{reading.uses[reading.joined[pair]]} AS {how}(\n"
-            f"  {read_joined(self.joined[pair], columns, self.dialect)}\n)"
+            f"{named.uses[named.joined[pair]]} AS {how}(\n"
+            f"  {read_joined(one.joined[pair], columns, self.dialect)}\n)"
             for pair, columns in body.used.joined.items()
         ]
         if known is not None:
@@ -300,12 +286,12 @@ class Rendering:
         text = ("WITH " + ",\n".join(ctes) + "\n" if ctes else "") + body.query
         return filled_in(text, tau, t, self.late_from)
 
-    def scan(self, name: str, scans: Mapping[str, Scan]) -> Scan:
+    def scan(self, name: str) -> Scan:
         """How a source is read; what a generator makes, from the scan of its base."""
         source = self.source(name)
         if not isinstance(source, Exploded):
-            return scans[name]
-        base = self.scan(source.base, scans) if source.base else None
+            return self.reading.scans[name]
+        base = self.scan(source.base) if source.base else None
         return exploded_scan(source, base, self.dialect)
 
     def read(self, scan: Scan, columns: tuple[str, ...]) -> str:

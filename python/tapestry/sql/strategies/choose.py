@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from tapestry.sql.arms import AtInstants, Evaluated, KeptGroups
@@ -86,16 +87,9 @@ def _by_least(block: Block, place: RenderPlace) -> Rendered:
     return Rendered(tuple(select_by_least(block, place.columns, place.frame, place.reads)))
 
 
-def _by_stages(block: Block, place: RenderPlace) -> Rendered:
-    plan = StagePlan(block, place.columns, place.frame, place.reads, place.prefix)
-    select = plan.select()
-    return Rendered((select,), tuple(plan.ctes))
-
-
-def _by_candidates(block: Block, place: RenderPlace) -> Rendered:
-    plan = CandidatePlan(block, place.columns, place.frame, place.reads, place.prefix)
-    select = plan.select()
-    return Rendered((select,), tuple(plan.ctes))
+def _planned(kind: type[StagePlan | CandidatePlan], block: Block, place: RenderPlace) -> Rendered:
+    plan = kind(block, place.columns, place.frame, place.reads, place.prefix)
+    return Rendered((plan.select(),), tuple(plan.ctes))
 
 
 BOUNDS = Strategy(
@@ -139,7 +133,7 @@ STAGES = Strategy(
     " one with NULLs in between: many are evaluated one after the other, and an answer begins where"
     " its row first does.",
     is_chain,
-    _by_stages,
+    partial(_planned, StagePlan),
     size_by_stages,
     window="Where an answer begins, a bound lies: of a row that is always there, or of a match."
     " Only rows that a bound in (tau, t] is about are taken, and kept if their first start lies"
@@ -151,7 +145,7 @@ GAPS = Strategy(
     "A NOT EXISTS whose inner rows expire can become true when one does: an answer begins at the"
     " latest of its lower bounds or at the end of an inner row, whichever holds first.",
     _only_ends,
-    _by_candidates,
+    partial(_planned, CandidatePlan),
     size_by_candidates,
     readings_of,
     by_branches=True,
@@ -162,7 +156,7 @@ CANDIDATES = Strategy(
     "With EXISTS and nested subqueries an answer can begin only at a lower bound, or where an inner"
     " row starts or ends: each of these is tried, the earliest that holds counts.",
     lambda block: True,
-    _by_candidates,
+    partial(_planned, CandidatePlan),
     size_by_candidates,
     readings_of,
     by_branches=True,

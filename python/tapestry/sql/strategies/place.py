@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -12,6 +12,7 @@ from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.selects import Reads
 from tapestry.sql.read.audit_columns import PLACE
+from tapestry.sql.scan import Form
 from tapestry.sql.write import build
 
 
@@ -19,17 +20,15 @@ from tapestry.sql.write import build
 class RenderPlace:
     """Says for which window something is rendered, from which reads; ``prefix`` names its CTEs.
 
-    ``begin``: the model's. ``at_begin``: what was an answer at the begin is no new one.
-    ``remembers``: running states are at hand.
+    ``begin``: the model's.
     """
 
     columns: tuple[str, ...]
     frame: Frame
     reads: Reads
+    form: Form
     prefix: str
     begin: exp.Expr | None = None
-    at_begin: bool = False
-    remembers: bool = False
 
     @property
     def keyed(self) -> bool:
@@ -61,3 +60,10 @@ class Rendered:
 
     selects: tuple[exp.Select, ...]
     ctes: tuple[tuple[str, exp.Query], ...] = ()
+
+    @classmethod
+    def of(cls, each: Iterable[Rendered]) -> Rendered:
+        """All of these beside each other."""
+        found = list(each)
+        selects = tuple(select for one in found for select in one.selects)
+        return cls(selects, tuple(cte for one in found for cte in one.ctes))

@@ -22,6 +22,7 @@ from tapestry.runs.query.relations import Relations, read_relations
 from tapestry.runs.query.settings import settings_line, without_unsaid
 from tapestry.runs.sources.pins import Pin, Pinned, Pins
 from tapestry.sql import Catalog, Rewriting, Source, Step, rewrite
+from tapestry.sql.rewriter import passes_with
 
 _WORD = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'|[\w.]+|[<>=!]+|\S")
 """A name, a literal, a number or a sign of SQL."""
@@ -123,13 +124,13 @@ def rewritten(
 ) -> Rewriting:
     """Rewrite a query, if this process has not yet; ``steps`` as in ``rewrite``."""
     config: ContinuousConfig = model.config.own
-    infer = config.infer == "on"
+    passes = passes_with(config.infer == "on")
     # What crashed is executed with the query of then, which may have other aliases.
     order = config.join_order if sql == model.sql else ()
-    key = (sql, catalog, begin, config.assume, infer, order)
+    key = (sql, catalog, begin, config.assume, config.infer, order)
     rewriting = invocation.recall.rewriting(key)
     if rewriting is None:
-        rewriting = rewrite(sql, catalog, config.assume, begin, steps, infer)
+        rewriting = rewrite(sql, catalog, config.assume, begin, steps, passes)
         rewriting = rewriting.joining(order)
         invocation.recall.note_rewriting(key, rewriting)
     return rewriting

@@ -27,8 +27,6 @@ def infer_transitive(query: QueryState) -> QueryState:
     from them holds of it, and of the rows of subqueries that are asked about it: an inner row that
     breaks it fails the inner conditions for every outer row that is left.
     """
-    if not query.infer:
-        return query
     inference = _Inference(query.catalog.time_zone, _texts(query))
     return query.with_parts(tuple(with_blocks(part, inference.block) for part in query.parts))
 
