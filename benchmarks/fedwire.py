@@ -23,6 +23,7 @@ from tapestry.instants import from_micros
 from tapestry.runs.kinds.continuous.window.measured_first import few_rows
 from tapestry.runs.query.holding import SMALL
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
+from tapestry.sql.rewriter import passes_with
 from tapestry.sql.scan import KnownAnswers
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Example:
     def rewriting(self, data: Split, infer: bool = True) -> Rewriting:
         """The query, ready to be rendered as Q^I; ``infer``: with what its conditions imply."""
         catalog = Catalog({SOURCE: Source(SOURCE, data.columns, "arrived_at")})
-        return rewrite(self.text(lambda: SOURCE), catalog, infer=infer)
+        return rewrite(self.text(lambda: SOURCE), catalog, passes=passes_with(infer))
 
 
 EXAMPLES = tuple(Example(path.stem) for path in sorted(_MODELS.glob("q*.sql")))
