@@ -30,7 +30,7 @@ from tapestry.sql.planner.measurement import Measurement, statement
 from tapestry.sql.query_facts import QueryFacts
 from tapestry.sql.scan import Form, JoinScan, KnownAnswers, Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions
-from tapestry.sql.statement.reading import Reading
+from tapestry.sql.statement.reading import QueryReading
 from tapestry.sql.statement.render import Body, Rendering
 from tapestry.sql.statement.render_bounds import render_bounds
 from tapestry.sql.strategies.choose import strategy_for
@@ -51,7 +51,7 @@ class Rewriting(QueryFacts):
     audit: tuple[str, ...] = ()
     """Those of ``columns`` that read the clock, evaluated at ``_matched_at``."""
     begin: datetime | None = None
-    reads: Reading = field(default_factory=Reading, compare=False, repr=False)
+    how_read: QueryReading = field(default_factory=QueryReading, compare=False, repr=False)
     """How ``incremental`` reads what has a scan of its own, in which order, and what was measured
     of the rows of a window (``measurement``)."""
     rendered: dict[Hashable, Body] = field(default_factory=dict, compare=False, repr=False)
@@ -76,21 +76,21 @@ class Rewriting(QueryFacts):
         Each has every row of the source's scan for which the ``conditions`` of that use hold; of
         two, every pair of such rows for which those of ``pairing`` hold, too.
         """
-        return replace(self, reads=replace(self.reads, apart=apart, joined=joined or {}))
+        return replace(self, how_read=replace(self.how_read, apart=apart, joined=joined or {}))
 
     def joining(self, names: Sequence[str]) -> Rewriting:
         """The same with its tables joined in this order, by their aliases in FROM.
 
         The answers are the same. Raises ConfigurationError for what is no table of the query.
         """
-        return replace(self, reads=replace(self.reads, joins=join_order(self.parts, names)))
+        return replace(self, how_read=replace(self.how_read, joins=join_order(self.parts, names)))
 
     def knowing(self, measured: Measured) -> Rewriting:
         """The same, where this was measured: ``incremental`` over its window reads less.
 
         The scans must give the rows that it was measured of.
         """
-        return replace(self, reads=replace(self.reads, measured=measured))
+        return replace(self, how_read=replace(self.how_read, measured=measured))
 
     @cached_property
     def narrowed(self) -> frozenset[str]:
@@ -131,8 +131,8 @@ class Rewriting(QueryFacts):
         keyed
             Add ``_key``, the text that identifies the answer (``tapestry.sql.facts.keys``).
         """
-        form, joins = Form.of(window, known), self._joins(window, scans)
-        reading = replace(self.reads, scans=scans, few=few and not form.first, joins=joins)
+        form, joins = Form.of_run(window, known), self._joins(window, scans)
+        reading = replace(self.how_read, scans=scans, few=few and not form.first, joins=joins)
         if form.first or (reading.measured and reading.measured.window != window):
             reading = replace(reading, measured=None)
         rendering = self.rendering(reading, dialect, form, keyed)
@@ -144,7 +144,7 @@ class Rewriting(QueryFacts):
         """Q^I without its scans; rendered once, but for what was measured of a window."""
         if rendering.reading.measured is not None:
             return rendering.incremental()
-        key = rendering.shape
+        key = rendering.rendered_key
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         return self.rendered[key]
@@ -195,8 +195,11 @@ class Rewriting(QueryFacts):
         ``few`` as in ``incremental``.
         Only for a query that ``keeps_states``.
         """
-        form, joins = replace(Form.of(window, known), at_begin=False), self._joins(window, scans)
-        reading = Reading(scans, few=few and not form.first, joins=joins)
+        form, joins = (
+            replace(Form.of_run(window, known), at_begin=False),
+            self._joins(window, scans),
+        )
+        reading = QueryReading(scans, few=few and not form.first, joins=joins)
         rendering = self.rendering(reading, dialect, form)
         return rendering.finish(rendering.remembered(whole), window.tau, window.t, known)
 
@@ -255,14 +258,14 @@ class Rewriting(QueryFacts):
         self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
     ) -> tuple[tuple[str, str], ...]:
         """(assumption, SELECT of one number): how many pairs in the window break it; 0 is right."""
-        rendering = self.rendering(self._alone(scans), dialect, Form.of(window))
+        rendering = self.rendering(self._alone(scans), dialect, Form.of_run(window))
         return tuple(
             (text, rendering.finish(body, window.tau, window.t))
             for text, body in check_assumptions(rendering)
         )
 
     def rendering(
-        self, reading: Reading, dialect: str, form: Form, keyed: bool = False
+        self, reading: QueryReading, dialect: str, form: Form, keyed: bool = False
     ) -> Rendering:
         """What renders this query over these scans."""
         missing = [name for name in self.sources if name not in reading.scans]
@@ -282,19 +285,19 @@ class Rewriting(QueryFacts):
             reading,
         )
 
-    def _alone(self, scans: Mapping[str, Scan]) -> Reading:
+    def _alone(self, scans: Mapping[str, Scan]) -> QueryReading:
         """These scans, no use of a source apart; tables are joined in the author's order."""
-        return Reading(scans, joins=self.reads.joins)
+        return QueryReading(scans, joins=self.how_read.joins)
 
     def _joins(self, window: Window, scans: Mapping[str, Scan]) -> JoinOrder:
         """In which order tables are joined, as large as these scans say that they are."""
         if window.tau is None:
-            return self.reads.joins
+            return self.how_read.joins
         sizes = dict[str, Scan]()
         for table in all_tables(self.parts):
             if isinstance(table, SourceTable) and (root := self.catalog.root(table.source)):
-                sizes[table.alias] = self.reads.apart.get(table.alias) or scans[root]
-        joins = self.reads.joins
+                sizes[table.alias] = self.how_read.apart.get(table.alias) or scans[root]
+        joins = self.how_read.joins
         return joins if len(sizes) <= FEW else joins.over(window, sizes)
 
 

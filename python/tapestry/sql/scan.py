@@ -98,7 +98,7 @@ class Form:
     remembers: bool = False
 
     @classmethod
-    def of(cls, window: Window, known: KnownAnswers | None = None) -> Form:
+    def of_run(cls, window: Window, known: KnownAnswers | None = None) -> Form:
         """That of a window, where so much is known."""
         if known is None:
             return cls(window.tau is None)

@@ -20,7 +20,7 @@ from tapestry.runs.sources.describe import DeltaSource, arrival_column, arrival_
 from tapestry.runs.sources.scans import row_id
 from tapestry.sql import Column, Rewriting, Scan
 from tapestry.sql.scan import Form
-from tapestry.sql.statement.reading import Reading
+from tapestry.sql.statement.reading import QueryReading
 from tapestry.sql.timing import mark
 from tapestry.sql.write import build
 
@@ -83,7 +83,7 @@ def scans_for(rewriting: Rewriting, relations: Relations, dialect: str) -> dict[
     bare = {n: Scan(n, relations.arrival(n), ROW_ID) for n in rewriting.sources}
     numbered: set[str] = set()
     for first in (True, False):
-        rendering = rewriting.rendering(Reading(bare), dialect, Form(first))
+        rendering = rewriting.rendering(QueryReading(bare), dialect, Form(first))
         columns = rendering.incremental().used.sources
         numbered |= {rewriting.catalog.root(name) for name, used in columns.items()
                      if ROW_ID in used or rewriting.catalog.root(name) != name}  # fmt: skip

@@ -11,7 +11,7 @@ from tapestry.sql.scan import JoinScan, Scan
 
 
 @dataclass(frozen=True)
-class Reading:
+class QueryReading:
     """How a run reads the sources of a query.
 
     scans

@@ -26,7 +26,7 @@ from tapestry.sql.planner.stored_joins import read_joined
 from tapestry.sql.scan import Form, KnownAnswers, Scan
 from tapestry.sql.statement.exploded_scan import exploded_scan
 from tapestry.sql.statement.marks import TAU, T, filled_in, since_of, unused
-from tapestry.sql.statement.reading import Reading
+from tapestry.sql.statement.reading import QueryReading
 from tapestry.sql.statement.used_columns import UsedColumns, used_columns
 from tapestry.sql.strategies.choose import strategy_for
 from tapestry.sql.strategies.place import Rendered, RenderPlace
@@ -62,7 +62,7 @@ class Rendering:
     begin: datetime | None
     dialect: str
     form: Form
-    reading: Reading
+    reading: QueryReading
 
     @property
     def late(self) -> frozenset[str]:
@@ -79,7 +79,7 @@ class Rendering:
         return {name: least for name, least in found.items() if least and least > FIRST}
 
     @property
-    def shape(self) -> Hashable:
+    def rendered_key(self) -> Hashable:
         """All that the statement hangs on beside the query, the scans and the window."""
         one = self.reading
         scans = (self.late, frozenset(self.late_from), frozenset(one.apart), frozenset(one.joined))
@@ -95,24 +95,26 @@ class Rendering:
         """Q^I over the window."""
         frame = self.frame()
         numbered = enumerate(self.parts, start=1)
-        every = Rendered.of(self.part(part, f"p{number}", frame) for number, part in numbered)
+        every = Rendered.all_of_these(
+            self.rendered_arm(part, f"p{number}", frame) for number, part in numbered
+        )
         return self.body(every.ctes, build.union_all(every.selects))
 
-    def part(self, part: Part, prefix: str, frame: Frame) -> Rendered:
+    def rendered_arm(self, part: Part, prefix: str, frame: Frame) -> Rendered:
         """One arm of the outermost UNION ALL."""
         if isinstance(part, ByValue) and (part.audit or not self.unique(part)):
-            return self.values(part, prefix, frame)
-        return self.evaluated(part, prefix, frame)
+            return self.counted_by_value(part, prefix, frame)
+        return self.by_strategies(part, prefix, frame)
 
-    def evaluated(self, part: Part, prefix: str, frame: Frame) -> Rendered:
+    def by_strategies(self, part: Part, prefix: str, frame: Frame) -> Rendered:
         """An arm by itself, or each of its blocks, by their strategies."""
         place, found = self.place(prefix, frame), list[Rendered]()
         for number, one in enumerate(evaluated(part), start=1):
             here = place if one is part else replace(place, prefix=f"{prefix}_{number}")
             found.append(strategy_for(one).render(one, here))
-        return Rendered.of(found)
+        return Rendered.all_of_these(found)
 
-    def values(self, part: ByValue, prefix: str, frame: Frame) -> Rendered:
+    def counted_by_value(self, part: ByValue, prefix: str, frame: Frame) -> Rendered:
         """An arm whose answers count by value.
 
         One is new iff none of its derivations was an answer at or before tau. Where the frame is
@@ -121,13 +123,13 @@ class Rendering:
         before, after = frame.before(), frame.tau
         if frame.unsplit and after is not None:
             frame, before = replace(frame, tau=None, few=False), None
-        new = self.evaluated(part, prefix, frame)
+        new = self.by_strategies(part, prefix, frame)
         ctes = [*new.ctes, (f"{prefix}_new", build.union_all(new.selects))]
         columns = [name for n, name in enumerate(self.columns) if n not in part.audit]
         named = [build.column(name, "_n") for name in columns]
         conditions = []
         if before is not None:
-            old = self.evaluated(part, f"{prefix}_old", before)
+            old = self.by_strategies(part, f"{prefix}_old", before)
             ctes += [*old.ctes, (f"{prefix}_old", build.union_all(old.selects))]
             same = build.same(
                 [build.column(name, "_o") for name in columns],

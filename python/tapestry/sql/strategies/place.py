@@ -62,7 +62,7 @@ class Rendered:
     ctes: tuple[tuple[str, exp.Query], ...] = ()
 
     @classmethod
-    def of(cls, each: Iterable[Rendered]) -> Rendered:
+    def all_of_these(cls, each: Iterable[Rendered]) -> Rendered:
         """All of these beside each other."""
         found = list(each)
         selects = tuple(select for one in found for select in one.selects)

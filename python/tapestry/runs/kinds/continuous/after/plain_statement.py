@@ -28,14 +28,14 @@ def joins_of(
     unsized = {name: replace(scan, size=0) for name, scan in scans.items()}
     undecided = plain_statement(rewriting.joining(()), window, unsized)
     tables = all_tables(rewriting.parts)
-    named = {one.alias for one in rewriting.reads.joins.first(tables)}
+    named = {one.alias for one in rewriting.how_read.joins.first(tables)}
     return join_orders(decided, undecided, named)
 
 
 def plain_statement(rewriting: Rewriting, window: Window, scans: Mapping[str, Scan]) -> str:
     """The run's statement over sources that go by their bare names."""
     bare = {name: _bare(name, scan) for name, scan in scans.items()}
-    apart = {alias: _bare(alias, scan) for alias, scan in rewriting.reads.apart.items()}
+    apart = {alias: _bare(alias, scan) for alias, scan in rewriting.how_read.apart.items()}
     known = KnownAnswers("known_answers")
     return rewriting.reading(apart).incremental(window, bare, known=known)
 
