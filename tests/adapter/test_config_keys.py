@@ -190,6 +190,7 @@ SAMPLE = {
     "attempts": 2,
     "backoff": "1 minute",
     "timeout": "1 hour",
+    "keep": "1 day",
     "deadline": "10 seconds",
     "on_dead": "block",
     "writes": ["prices"],

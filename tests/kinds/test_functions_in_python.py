@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from threading import current_thread
 from typing import Any
 
 import pytest
@@ -12,7 +15,8 @@ import pytest
 from dbt.adapters.tapestry.nodes import with_triggers
 from tapestry.errors import ActionFailed, ActionTimedOut
 from tapestry.quoting import Sql
-from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.session import Capabilities, Session
+from tapestry.runs.engine.stop_after import stop_after
 from tapestry.runs.kinds.action.python_text import named_relations
 from tapestry.runs.kinds.action.returned_rows import ReturnedTable
 from tapestry.runs.kinds.action.within import within
@@ -86,23 +90,35 @@ def test_the_rules_among_what_is_named() -> None:
     assert with_triggers({**own, "language": "sql"}, graph, "select 1") == "select 1"
 
 
+class Stoppable(Session):
+    """A session that notes which thread has begun what may be stopped, and when it was."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.stopped: list[str] = []
+        self.can = Capabilities(stop_after=lambda seconds: stop_after(seconds, self.marked()))
+
+    @contextmanager
+    def marked(self) -> Iterator[Callable[[], None]]:
+        name = current_thread().name
+        self.begun.append(name)
+        yield lambda: self.stopped.append(name)
+
+
 def test_a_deadline() -> None:
-    stopped: list[int] = []
-
-    def stop() -> None:
-        stopped.append(1)
-
-    second = timedelta(seconds=1)
-    assert within(second, lambda: 3, stop) == within(timedelta(0), lambda: 3, stop) == 3
+    own, second = Stoppable(), timedelta(seconds=1)
+    assert within(second, lambda: 3, own) == within(timedelta(0), lambda: 3, own) == 3
     with pytest.raises(TimeoutError, match="the service"):
-        within(second, lambda: _raise(TimeoutError("the service")), stop)
+        within(second, lambda: _raise(TimeoutError("the service")), own)
     with pytest.raises(ActionFailed, match="ended by SystemExit"):
-        within(second, lambda: sys.exit(1), stop)
-    assert not stopped
+        within(second, lambda: sys.exit(1), own)
+    assert own.begun == ["tapestry-action"] * 3
+    assert not own.stopped
     began = time.monotonic()
     with pytest.raises(ActionTimedOut, match="not done within"):
-        within(second / 5, lambda: time.sleep(5), stop)
-    assert stopped == [1]
+        within(second / 5, lambda: time.sleep(5), own)
+    time.sleep(0.2)
+    assert own.stopped == ["tapestry-action"]
     assert time.monotonic() - began < 4
 
 

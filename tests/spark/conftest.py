@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.log_store import use_links
+from dbt.adapters.tapestry.marked_jobs import marked_jobs
 from dbt.adapters.tapestry.overrides import Overrides, once
 from dbt.adapters.tapestry.session import BESIDE
 from dbt.adapters.tapestry.settings import FILE_MANAGER
@@ -64,7 +65,7 @@ class SparkSql:
             meanwhile=BESIDE.submit,
             planned_once=self.planned_once,
             apart=self.apart,
-            stop_after=lambda seconds: stop_after(seconds, self.spark.interruptAll),
+            stop_after=lambda seconds: stop_after(seconds, marked_jobs(self.spark)),
             keeps_memory=lambda: True,
         )
 

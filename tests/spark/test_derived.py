@@ -42,6 +42,7 @@ class Trading(Rules):
 
     rule_of_stocks: Model
     table: Model
+    keep = "7 days"
 
     def begin(self, price: str = "decimal(9,2)", **config: Any) -> None:
         self.do(
@@ -54,7 +55,7 @@ class Trading(Rules):
         )
         self.table = self.derived("comp_prices", PRICES, **{"key": "comp", **config})
         self.rule_of_stocks = self.rule(
-            "do_comps", COMPS, "stocks", when="updated price", key="symbol"
+            "do_comps", COMPS, "stocks", when="updated price", key="symbol", keep=self.keep
         )
         self.now(self.table)
         self.now(self.rule_of_stocks)
@@ -318,7 +319,11 @@ def test_tables_of_different_baselines(trading: Trading) -> None:
     assert trading.drift(trading.table).status == "pass"
 
 
-def test_a_rule_that_is_built_again_needs_the_table_built_again(trading: Trading) -> None:
+@pytest.mark.parametrize("keep", ["7 days", "0 seconds"])
+def test_a_rule_that_is_built_again_needs_the_table_built_again(
+    trading: Trading, keep: str
+) -> None:
+    trading.keep = keep
     trading.begin()
     action = trading.action("compute", ADD, "do_comps", unique_on=["comp"])
     trading.now(action)
@@ -340,5 +345,34 @@ def test_a_rule_that_comes_later_begins_at_the_baseline(trading: Trading) -> Non
     late = trading.rule("late", COMPS, "stocks", when="updated price", key="symbol")
     trading.now(replace(late, fed=(trading.table.relation,)))
     action = trading.action("compute", ADD, "late", unique_on=["comp"])
+    assert str(trading.now(action)) == "2 batches of 2 firings"
+    assert trading.drift(trading.table).status == "pass"
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_changes_that_are_gone_are_made_up_for(trading: Trading, waits: bool) -> None:
+    """The table is built again behind them; what waited before, or came since, counts once."""
+    trading.begin()
+    how = {"when": "updated price", "key": "symbol", "on_changes_gone": "rebuild"}
+    rule = trading.rule("do_comps", COMPS, "stocks", **how, on_query_change="continue")
+    action = trading.action("compute", ADD, "do_comps", unique_on=["comp"])
+    trading.now(rule)
+    trading.now(action)
+    trading.move("S1")
+    trading.now(rule)
+    if not waits:
+        trading.now(action)
+    off = "alter table {s}.stocks set tblproperties ('delta.enableChangeDataFeed' = false)"
+    trading.do(off)
+    trading.move("S2")
+    trading.do(off.replace("false", "true"))
+    trading.now(rule)
+    assert str(trading.now(action)) == "nothing due"
+    trading.move("S2", "+ 5")
+    trading.now(rule)
+    assert str(trading.now(action)) == "nothing due"
+    trading.now(trading.table)
+    trading.move("S1", "+ 7")
+    trading.now(rule)
     assert str(trading.now(action)) == "2 batches of 2 firings"
     assert trading.drift(trading.table).status == "pass"

@@ -27,6 +27,7 @@ from tapestry.runs.tables.batches import COLUMNS as BATCH_COLUMNS
 from tapestry.runs.tables.batches import NAME as BATCHES
 from tapestry.runs.tables.firings import NAME as FIRINGS
 from tapestry.runs.tables.queries import COLUMNS as QUERIES
+from tapestry.runs.tables.spent import NAME as SPENT
 from tapestry.runs.tables.writers import NAME as WRITERS
 
 MEANINGS: Mapping[str, str] = {
@@ -100,6 +101,7 @@ OF_BATCHES: Mapping[str, str] = {
     "rows": "rows in all bound tables",
     "first_commit_time": "when the oldest of these commits was made",
     "release": "when it was due at the earliest",
+    "deadline": "when it was to be executed at the latest; NULL: the action has no `deadline`",
     "depth": "how many actions lie before it in a chain",
     "wave": "batches of a round with the same number are executed by one statement; 0: alone",
     "event": "`born` (a life begins), `claimed`, `waits`, `done`, `failed`, `dead`, `replayed`,"
@@ -150,6 +152,8 @@ yes: the next run reads the source |
 | `{FIRINGS}` | the commits that fired each rule | no: what waits is gone then |
 | `{BATCHES}` | what has become of the batches of every action | \
 no: each batch would be executed again |
+| `{SPENT}` | how far each action is done with the rows of each rule (`keep`) | \
+yes: rows stay longer then |
 | `{RULES}` | a view: what waits between each rule and its actions | yes |
 | `<model>__staged` | rows of a run that failed its checks, until the next run | yes |
 | `<model>__late_…` | late rows of a source, with their arrival | no: runs stop without it |

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from copy import copy
 from dataclasses import replace
@@ -15,8 +15,10 @@ from zoneinfo import ZoneInfo
 from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyHandle
 
 from dbt.adapters.tapestry.answer_settings import ZONE
+from dbt.adapters.tapestry.marked_jobs import marked_jobs
 from dbt.adapters.tapestry.overrides import INTERPRETED, once
 from dbt.adapters.tapestry.servers import read_by_conf, read_by_sql
+from dbt.adapters.tapestry.thrift_calls import one_at_a_time
 from tapestry.errors import ConfigurationError
 from tapestry.runs.engine.session import Capabilities, ReadVolume
 from tapestry.runs.engine.stop_after import Stopped, stop_after
@@ -172,8 +174,15 @@ class DbtSession:
             connections.close(own)
 
     def _stop_after(self, seconds: float) -> AbstractContextManager[Stopped]:
-        """Let what this connection executes inside be stopped when it has taken so long."""
-        return stop_after(seconds, self._handle.cancel)
+        """Let what this connection executes inside be stopped when it has taken so long.
+
+        Another thread may enter it.
+        """
+        handle = self._handle
+        if self._drives:
+            return stop_after(seconds, marked_jobs(handle.session))
+        one_at_a_time(handle)
+        return stop_after(seconds, nullcontext(handle.cancel))
 
     def _use(self, connection: Connection) -> None:
         """Let this thread's statements go over a connection."""

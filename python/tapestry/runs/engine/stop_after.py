@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
 
@@ -22,14 +22,17 @@ class Stopped:
 
 
 @contextmanager
-def stop_after(seconds: float, cancel: Callable[[], None]) -> Iterator[Stopped]:
-    """Call ``cancel``, from another thread, when what is inside has taken so many seconds.
+def stop_after(
+    seconds: float, stoppable: AbstractContextManager[Callable[[], None]]
+) -> Iterator[Stopped]:
+    """Stop, from another thread, what is inside when it has taken so many seconds.
 
-    It is called again until that ends, and never afterwards.
+    ``stoppable`` is entered by the thread that executes it, and gives what stops it. That is called
+    again until it ends, and never afterwards.
     """
     found, over = Stopped(), Event()
 
-    def watch() -> None:
+    def watch(cancel: Callable[[], None]) -> None:
         wait = seconds
         while not over.wait(wait):
             found.told, wait = True, AGAIN
@@ -38,10 +41,11 @@ def stop_after(seconds: float, cancel: Callable[[], None]) -> Iterator[Stopped]:
             except Exception as error:
                 logger.warning("a statement was not stopped: %s", error)
 
-    thread = Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield found
-    finally:
-        over.set()
-        thread.join(PATIENCE)
+    with stoppable as cancel:
+        thread = Thread(target=watch, args=(cancel,), daemon=True)
+        thread.start()
+        try:
+            yield found
+        finally:
+            over.set()
+            thread.join(PATIENCE)

@@ -31,9 +31,15 @@ ACTION_POINTS: Final = (
 )
 """The steps of a run of an action."""
 
+REMOVAL_POINTS: Final = (
+    "removal_noted",  # how far the rows of a rule go is noted
+    "rows_removed",  # those of its own table are gone
+)
+"""The steps of removing rows that all actions are done with."""
+
 
 def point(name: str) -> None:
     """Die here, as by ``kill -9``, if the environment names this point; else nothing."""
-    assert name in POINTS + CHECKED_POINTS + ACTION_POINTS
+    assert name in POINTS + CHECKED_POINTS + ACTION_POINTS + REMOVAL_POINTS
     if os.environ.get(ENVIRONMENT) == name:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -160,8 +160,10 @@ def failed_sql(row: StateRow, columns: int) -> str:
     return _nothing(row.model, columns, transaction(row.generation, row.n, said))
 
 
-def closing_sql(name: str, columns: int, generation: str, run_id: str) -> str:
+def closing_sql(name: str, columns: int, generation: str, run_id: str, under: str = "") -> str:
     """An empty commit under the last n of a generation, before the table is built again.
+
+    ``under`` names other transactions of the generation, which are numbered as well.
 
     An append of that generation that was planned before would else land in the new table, under a
     transaction that nobody has used there. Now it lands before, conflicts, or is skipped.  The
@@ -169,7 +171,7 @@ def closing_sql(name: str, columns: int, generation: str, run_id: str) -> str:
     no commit and no transaction (Delta 4.3).
     """
     said = metadata(generation, CLOSED, run_id, {})
-    return _nothing(name, columns, transaction(generation, CLOSED, said))
+    return _nothing(name, columns, transaction(under or generation, CLOSED, said))
 
 
 def rewind_sql(row: StateRow, columns: int, forgotten: str) -> str:

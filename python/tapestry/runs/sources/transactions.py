@@ -55,12 +55,15 @@ class Transaction:
 
     overwrites
         Has it written the table anew, or taken it back?
+    several
+        Has it updated several rows, as far as its log tells?
     """
 
     version: int
     time: datetime
     depth: int = 0
     overwrites: bool = False
+    several: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,12 @@ def window_between(
         if len(rows) < most or int(rows[-1][0]) <= after + 1:
             break
     times = {
-        int(row[0]): (_made_at(row), int(note_of_ours(row[13]).get("depth", 0)), _overwrites(row))
+        int(row[0]): (
+            _made_at(row),
+            int(note_of_ours(row[13]).get("depth", 0)),
+            _overwrites(row),
+            _updates_several(row),
+        )
         for row in rows
         if after < row[0] <= until
     }
@@ -113,11 +121,11 @@ def window_between(
         raise gone(table, after, until)
     found: list[Transaction] = []
     for version in range(after + 1, until + 1):
-        time, depth, overwrites = times[version]
+        time, depth, overwrites, several = times[version]
         last = time if last is None else max(last, time)
         if last > t:
             break
-        found.append(Transaction(version, last, depth, overwrites))
+        found.append(Transaction(version, last, depth, overwrites, several))
     return CommitWindow(table, after, tuple(found))
 
 
@@ -139,6 +147,15 @@ def _overwrites(row: tuple[Any, ...]) -> bool:
     if operation.startswith(_ANEW):
         return True
     return operation == "WRITE" and as_map(row[5]).get("mode") == "Overwrite"
+
+
+def _updates_several(row: tuple[Any, ...]) -> bool:
+    counts = {"UPDATE": "numUpdatedRows", "MERGE": "numTargetRowsUpdated"}
+    name = counts.get(str(row[4]).upper())
+    if name is None:
+        return False
+    count = as_map(row[12]).get(name)
+    return count is None or int(count) > 1
 
 
 def _made_at(row: tuple[Any, ...]) -> datetime:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from tapestry.instants import from_micros
@@ -33,6 +33,7 @@ COLUMNS: Final = {
     "rows": "bigint",
     "first_commit_time": "timestamp",
     "release": "timestamp",
+    "deadline": "timestamp",
     "depth": "bigint",
     "wave": "bigint",
     "event": "string",
@@ -136,7 +137,8 @@ class ActionBatch:
 def batches_table(state_table: str) -> OwnTable:
     """The table in the schema of the state."""
     name = in_schema_of(state_table, NAME)
-    return OwnTable(name, COLUMNS, "tapestry: the batches of every action")
+    added = {"deadline": COLUMNS["deadline"]}
+    return OwnTable(name, COLUMNS, "tapestry: the batches of every action", added)
 
 
 @dataclass(frozen=True)
@@ -158,11 +160,12 @@ class ActionLife:
 
 @dataclass(frozen=True)
 class BatchesOfAction:
-    """The batches of one action."""
+    """The batches of one action, each to be executed so long after its release."""
 
     session: Session
     table: OwnTable
     action: str
+    deadline: timedelta | None = None
 
     def read_rows(self, listed: str, condition: str) -> list[tuple[Any, ...]]:
         """Rows of the action; none where there is no table yet.
@@ -243,7 +246,8 @@ class BatchesOfAction:
 
     def _newest(self, life: ActionLife, condition: str) -> list[ActionBatch]:
         """Batches by their last event, of which the condition holds."""
-        listed = ", ".join(_read(name) for name in COLUMNS if name not in ("action", "life"))
+        names = (name for name in COLUMNS if name not in ("action", "life", "deadline"))
+        listed = ", ".join(map(_read, names))
         newest = "row_number() OVER (PARTITION BY m, i ORDER BY at DESC, attempt DESC) AS _newest"
         inner = (
             f"(SELECT *, {newest} FROM {relation_name(self.table.name)} WHERE action ="
@@ -281,6 +285,7 @@ class BatchesOfAction:
             "rows": f"{one.rows:d}",
             "first_commit_time": timestamp(one.first_commit_time),
             "release": timestamp(one.release),
+            "deadline": _instant(None if self.deadline is None else one.release + self.deadline),
             "depth": f"{one.depth:d}",
             "wave": f"{one.wave:d}",
             "event": string(event.what),
@@ -291,6 +296,19 @@ class BatchesOfAction:
             "seconds": "NULL" if event.seconds is None else f"{event.seconds:.3f}D",
             "error": "NULL" if event.error is None else string(event.error),
         }
+
+
+def newest_lives(session: Session, table: OwnTable) -> list[ActionLife]:
+    """The newest life of each action."""
+    rows = session.rows(
+        f"SELECT action, max_by(struct(life, i, cut), i) FROM {relation_name(table.name)}"
+        f" WHERE event = {string(BORN)} GROUP BY action"
+    )
+    found = []
+    for action, (life, number, cut) in rows:
+        begin = {rule: (str(g), int(v)) for rule, (g, v) in json.loads(cut).items()}
+        found.append(ActionLife(str(action), str(life), int(number), begin))
+    return found
 
 
 def _read(name: str) -> str:

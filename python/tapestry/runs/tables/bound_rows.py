@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from typing import Final
 
 from tapestry.errors import ReservedName
@@ -25,9 +26,13 @@ FIRING: Final = "_firing"
 COMMIT_VERSION: Final = "_commit_version"
 COMMIT_TIME: Final = "_commit_time"
 ROW: Final = "_row"
-BOUND, AFTER, TABLE, START = "bound", "after", "table", "start"
+BOUND, AFTER, TABLE, START, KEEP, GAP = "bound", "after", "table", "start", "keep", "gap"
 """In what a rule keeps of its own: the names of its bound tables, its own first; how many
-microseconds a firing waits; the table that it looks at, and the commit after which it began to."""
+microseconds a firing waits; the table that it looks at, the commit after which it began to; how
+many microseconds rows stay that all actions are done with; and the version up to which it has left
+out changes that nobody can read, so that derived tables are to be built again."""
+KEPT: Final = timedelta(days=7)
+"""So long do they stay where the author says nothing."""
 ADDED_BY_US: Final = (N, FIRING, COMMIT_VERSION, COMMIT_TIME, ROW)
 """Columns of a rule's own table behind those that are bound."""
 _OWN = frozenset({*ADDED_BY_US, GENERATION, NUMBER, AT})

@@ -48,6 +48,8 @@ FIRST_LOOK = 20
 MANY = 1_000_000
 """As many commits as there are."""
 BY_BATCH = "batch"
+FOR = "for"
+"""In the note of a commit of a batch: the generations of derived tables that it was begun for."""
 CLOSED = 2**62
 """The last n of a generation: after it Delta skips every run of that generation."""
 

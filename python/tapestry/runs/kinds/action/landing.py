@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from tapestry.errors import ConfigurationError
+from tapestry.errors import ActionFailed, ConfigurationError
 from tapestry.quoting import Sql
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.within import stopped_after
+from tapestry.runs.tables.target import FOR, look
 
 APP_ID = "spark.databricks.delta.write.txnAppId"
 APP_VERSION = "spark.databricks.delta.write.txnVersion"
@@ -44,6 +45,46 @@ class Landing:
     def beside(self) -> dict[str, str]:
         """Those for what a function in Python does besides: it lands whenever it is done."""
         return {METADATA: json.dumps({"tapestry": self.note})}
+
+
+@dataclass(frozen=True)
+class DerivedTargets:
+    """The derived tables that an action writes, by name the generation, when its rules were read.
+
+    What a table holds already is told by how it was built. A batch that was begun for one must not
+    land in another, which holds more. Delta refuses what was begun before the table was written
+    anew; what is begun after that is refused here. A commit says which generation it is of: one
+    that slipped in between the two is found by the next run of the table, which builds it again.
+    """
+
+    generations: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def there(cls, session: Session, written: Sequence[str]) -> DerivedTargets:
+        """Look at the tables that are written."""
+        found = {name: look(session, name) for name in written}
+        return cls(
+            {
+                name: one.generation
+                for name, one in found.items()
+                if one is not None and one.generation and one.kind == "derived"
+            }
+        )
+
+    @property
+    def note(self) -> dict[str, list[str]]:
+        """A part of the note of a commit."""
+        return {FOR: sorted(self.generations.values())} if self.generations else {}
+
+    def refuse_built_anew(self, session: Session) -> None:
+        """Raise ActionFailed where one of the tables is another one by now."""
+        for name, generation in self.generations.items():
+            one = look(session, name)
+            if one is None or one.generation != generation:
+                raise ActionFailed(
+                    f"{name} was built again meanwhile",
+                    hint="a later run executes what the table does not hold then",
+                )
 
 
 def land(session: Session, how: Landing, statement: Sql) -> None:

@@ -26,10 +26,17 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.baselines import Baselines, unheld_rules
 from tapestry.runs.kinds.action.config import ActionConfig, config_of
-from tapestry.runs.kinds.action.landing import FOREVER, Landing, apart, land
+from tapestry.runs.kinds.action.landing import FOREVER, DerivedTargets, Landing, apart, land
 from tapestry.runs.kinds.action.lives import LivesOfAction
 from tapestry.runs.kinds.action.python_call import FunctionCall, parts_of, targets_of
-from tapestry.runs.kinds.action.rules_read import RuleRead, blocks_key, read_rules, split_by
+from tapestry.runs.kinds.action.rules_read import (
+    RuleRead,
+    blocks_key,
+    held_up,
+    read_rules,
+    split_by,
+)
+from tapestry.runs.kinds.action.spent_rows import SpentRows
 from tapestry.runs.kinds.action.statement import (
     ActionStatement,
     bound_names,
@@ -111,6 +118,7 @@ class BatchRound:
     model: Model
     invocation: Invocation
     at_once: bool = False
+    targets: DerivedTargets = field(default_factory=DerivedTargets)
 
     @property
     def config(self) -> ActionConfig:
@@ -121,12 +129,17 @@ class BatchRound:
     def batches(self) -> BatchesOfAction:
         """The table of its batches."""
         table = batches_table(self.invocation.state_table)
-        return BatchesOfAction(self.session, table, self.model.relation)
+        return BatchesOfAction(self.session, table, self.model.relation, self.config.deadline)
 
     def run(self, anew: bool) -> Outcome:
         """The same as ``Perform.carry_out``."""
-        parts = parts_of(self.model)
         written = targets_of(self.model)
+        targets = DerivedTargets.there(self.session, written)
+        return replace(self, targets=targets).run_for(written, anew)
+
+    def run_for(self, written: Sequence[str], anew: bool) -> Outcome:
+        """The same, of an action that writes these tables."""
+        parts = parts_of(self.model)
         rules = read_rules(self.session, self.model, self.invocation, written)
         if rules is None:
             return Performed("nothing", None, None)
@@ -134,9 +147,12 @@ class BatchRound:
         for rule in rules if self.config.unique_on else ():
             split_by(self.model, rule, self.config.unique_on)
         say_what_is_written(self.session, self.model, self.invocation, rules, parts, written)
+        if held_up(self.session, self.model, self.invocation, rules, written):
+            return Performed("nothing", None, None)
         together = cache(partial(together_or_not, self, rules, parts))
         if self.config.together == "true":
             together()  # where it is not, that is an error, whether anything is due or not
+        spent = self.spent(life, rules)
         opened = self.batches.unfinished(life)
         if any(rule.baseline >= 0 for rule in rules):
             waiting = self.waiting(life, unheld_rules(rules))
@@ -160,17 +176,27 @@ class BatchRound:
         crash.point("batches_executed")
         self.batches.note_events(life, ended)
         crash.point("batches_noted")
+        spent.let_go()
         return self.told(ended, blocking)
 
     def life(self, rules: Sequence[RuleRead], anew: bool) -> ActionLife:
         """The life of the action, begun where this run is the first one in it."""
         last = self.batches.life()
         found = self.lives(rules).of_run(last, anew)
-        return found if found == last else self.batches.begin_life(found, now_utc())
+        if found == last:
+            return found
+        new = [rule for rule in rules if last is None or rule.relation not in last.begin]
+        self.spent(found, rules).refuse_removed(new)
+        return self.batches.begin_life(found, now_utc())
 
     def lives(self, rules: Sequence[RuleRead]) -> LivesOfAction:
         """The lives of the action, over its rules as they stand."""
         return LivesOfAction(self.session, self.model, self.invocation, self.batches, rules)
+
+    def spent(self, life: ActionLife, rules: Sequence[RuleRead]) -> SpentRows:
+        """The rows of rules that are over, once they are."""
+        waiting = self.waiting(life, rules)
+        return SpentRows(self.session, self.invocation, self.batches, rules, waiting)
 
     def waiting(self, life: ActionLife, rules: Sequence[RuleRead]) -> WaitingFirings:
         """The firings of rules that wait in a life."""
@@ -306,7 +332,8 @@ class BatchRound:
         if not parts:
             how = self.landing(f"{name}:1", note)
             call = FunctionCall(self.model, rules, batch, said, how.settings, how.run_id)
-            call.execute(partial(apart, self.session, how.beside))
+            there = partial(self.targets.refuse_built_anew, self.session)
+            call.execute(partial(apart, self.session, how.beside), there)
         again = StatementsOfBatch(self.session, self.model, self.invocation, rules, batch)
         for number, part in enumerate(parts, start=1):
             how = self.landing(f"{name}:{number}", note)
@@ -316,10 +343,12 @@ class BatchRound:
         """The note that a commit of batches bears, as rules that look at its table read it."""
         depth = max(one.depth for one in batches) + 1
         t = micros(self.invocation.clock.instant)
-        return {"action": life.action, "batch": f"{life.id}/{place}", "depth": depth, "t": t}
+        said = {"action": life.action, "batch": f"{life.id}/{place}", "depth": depth, "t": t}
+        return {**said, **self.targets.note}
 
     def landing(self, name: str, note: Mapping[str, Any]) -> Landing:
-        """How a statement of the action lands."""
+        """How a statement of the action lands; raises ActionFailed where a table is another one."""
+        self.targets.refuse_built_anew(self.session)
         return Landing(f"tapestry.{self.model.relation}:{name}", note, self.config.timeout)
 
     def refuse_gone(self, rules: Sequence[RuleRead], batch: ActionBatch) -> None:

@@ -71,8 +71,14 @@ class FunctionCall:
         """The keys that its author has written."""
         return config_of(self.model.config.own)
 
-    def execute(self, apart: Callable[[], AbstractContextManager[Session]]) -> None:
+    def execute(
+        self,
+        apart: Callable[[], AbstractContextManager[Session]],
+        ready: Callable[[], None] = lambda: None,
+    ) -> None:
         """Call the function and write what it returns; ``apart`` opens a session of its own.
+
+        ``ready`` is called before it is written.
 
         Raises ActionFailed, with the line, where the function raises or returns what cannot be
         written; ActionTimedOut where it is not done in time.
@@ -88,7 +94,7 @@ class FunctionCall:
             def work() -> list[tuple[str, str]] | None:
                 return self.stage_rows(spark, self.call(spark, reads), view)
 
-            columns = within(self.config.timeout, work, spark.interruptAll)
+            columns = within(self.config.timeout, work, own)
             if columns is None:
                 return
             if len(tables) != 1:
@@ -103,6 +109,7 @@ class FunctionCall:
                     self.model.file, view, tuple(columns), tables[0], self.config.merge_on
                 )
                 statement = rows.statement(own)
+                ready()
                 for key, value in self.settings.items():
                     spark.conf.set(key, value)
                 with stopped_after(self.config.timeout, own):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -20,6 +21,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import AUTO, BLOCK, ActionConfig
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
+from tapestry.runs.protocol.rule_gaps import gap_above, lacks_a_gap
 from tapestry.runs.sources.transactions import has_order
 from tapestry.runs.tables.batches import Cut
 from tapestry.runs.tables.bound_rows import (
@@ -38,6 +40,7 @@ from tapestry.runs.tables.bound_rows import (
 from tapestry.runs.tables.kept import GENERATION, MARKS, NUMBER, Marks, kept_name
 from tapestry.runs.tables.target import commits_after, look, newest_commits
 
+logger = logging.getLogger(__name__)
 _OWN_MARKS = frozenset({GENERATION, NUMBER})
 
 
@@ -164,9 +167,9 @@ def _above_baselines(
         rule = replace(rule, derived=True)
         row = invocation.states.of(session, target.generation)
         pin = None if row is None else row.after.pins.get(rule.table)
-        if pin is None:
+        if row is None or pin is None:
             continue
-        if pin.version < rule.start:
+        if pin.version < rule.start and not gap_above(session, invocation, [rule.relation], row):
             raise BaselineGap(
                 f"{name} was built from version {pin.version} of {rule.table}, and {rule.relation}"
                 f" looks at the commits after version {rule.start}",
@@ -177,6 +180,22 @@ def _above_baselines(
         least = pin.version if rule.least < 0 else min(rule.least, pin.version)
         rule = replace(rule, baseline=max(rule.baseline, pin.version), least=least)
     return rule
+
+
+def held_up(
+    session: Session,
+    model: Model,
+    invocation: Invocation,
+    rules: Sequence[RuleRead],
+    written: Sequence[str],
+) -> bool:
+    """Is a table that the action writes to be built again first, for what a rule has left out?"""
+    if not any(rule.derived for rule in rules):
+        return False
+    found = lacks_a_gap(session, invocation, [rule.relation for rule in rules], written)
+    if found is not None:
+        logger.warning("%s waits until %s is built again: %s", model.name, *found)
+    return found is not None
 
 
 def _read(session: Session, model: Model, invocation: Invocation, relation: str) -> RuleRead | None:

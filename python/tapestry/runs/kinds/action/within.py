@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from datetime import timedelta
 from threading import Thread
@@ -16,22 +16,24 @@ from typing import TypeVar
 
 from tapestry.errors import ActionFailed, ActionTimedOut
 from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.stop_after import Stopped
 
 T = TypeVar("T")
 
 
-def within(limit: timedelta, task: Callable[[], T], stop: Callable[[], object]) -> T:
+def within(limit: timedelta, task: Callable[[], T], own: Session) -> T:
     """Do a task in a thread of its own, which does not keep the process alive; what it gives.
 
     A limit of 0 is none. Raises what the task raises, and ActionTimedOut where it is not done in
-    time; ``stop`` is called then.
+    time: the engine stops then what that thread asks of it, for as long as it does.
     """
     future: Future[T] = Future()
-    context = copy_context()
+    context, stopped = copy_context(), stopped_after(limit, own)
 
     def work() -> None:
         try:
-            future.set_result(context.run(task))
+            with stopped:
+                future.set_result(context.run(task))
         except Exception as error:
             future.set_exception(error)
         except BaseException as error:  # as by sys.exit: it would end the run
@@ -41,22 +43,25 @@ def within(limit: timedelta, task: Callable[[], T], stop: Callable[[], object]) 
     Thread(target=work, name="tapestry-action", daemon=True).start()
     wait([future], limit.total_seconds() or None)
     if not future.done():
-        stop()
         raise _timed_out(limit)
     return future.result()
 
 
-@contextmanager
-def stopped_after(limit: timedelta, own: Session) -> Iterator[None]:
-    """Let the engine stop what a session of its own executes inside, once a limit is over.
+def stopped_after(limit: timedelta, own: Session) -> AbstractContextManager[None]:
+    """Let the engine stop what a thread executes inside in a session of its own, after a limit.
 
-    A limit of 0 is none. Raises ActionTimedOut in place of the error with which a statement ends
-    that was stopped.
+    A limit of 0 is none. Inside, ActionTimedOut is raised in place of the error with which a
+    statement ends that was stopped.
     """
     if not limit:
-        yield
-        return
-    with own.can.stop_after(limit.total_seconds()) as stopped:
+        return nullcontext()
+    # Asked here: a session knows its connection by the thread.
+    return _stopped(limit, own.can.stop_after(limit.total_seconds()))
+
+
+@contextmanager
+def _stopped(limit: timedelta, watched: AbstractContextManager[Stopped]) -> Iterator[None]:
+    with watched as stopped:
         try:
             yield
         except Exception as error:

@@ -5,34 +5,29 @@ Each later run compares the table with the query, for what its actions have done
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
 from tapestry.errors import NotRunYet, QueryChanged, Refusal
 from tapestry.quoting import Sql
-from tapestry.runs.checks.checks import PASS, CheckResult, Findings
+from tapestry.runs.checks.checks import PASS
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.derived.build import build_table, read_text
-from tapestry.runs.kinds.derived.check import TableCheck, drifted
+from tapestry.runs.kinds.derived.check import TableCheck
 from tapestry.runs.kinds.derived.config import KEYS
+from tapestry.runs.kinds.derived.look_at_table import built_beside, gap_of_rules, look_at_table
 from tapestry.runs.kinds.derived.written_by_others import of_anybody, written_by_others
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.kind import Explained
-from tapestry.runs.protocol.log import Entry
 from tapestry.runs.protocol.plan import Nothing, Plan, Told
 from tapestry.runs.protocol.standing import stand
-from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql import Catalog
 from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.read.read_query import read
-
-REBUILD = "rebuild"
-"""The value of `on_verify_failure` with which a table that has drifted is built again."""
 
 
 class Derived:
@@ -59,11 +54,16 @@ class Derived:
                 )
             if others := written_by_others(session, model, standing.row):
                 told.append(others)
-            found = look_at_table(session, model, invocation, standing.row)
-            if found is not None and found.status != PASS:
-                told.append(f"{found.name}: {found.details.get('message', '')}")
-            if found is None or not found.blocks:
-                return Nothing(model, invocation.clock.instant, Told(tuple(told)))
+            again = built_beside(session, model, standing.row)
+            again = again or str(gap_of_rules(session, invocation, model, standing.row) or "")
+            if again:
+                told.append(f"{again}: {model.name} is built again")
+            else:
+                found = look_at_table(session, model, invocation, standing.row)
+                if found is not None and found.status != PASS:
+                    told.append(f"{found.name}: {found.details.get('message', '')}")
+                if found is None or not found.blocks:
+                    return Nothing(model, invocation.clock.instant, Told(tuple(told)))
             standing = stand(session, model, invocation, refresh=True)
         planned = build_table(session, model, invocation, standing, text)
         return replace(planned, told=Told(tuple(told)))
@@ -92,21 +92,3 @@ class Derived:
             raise NotRunYet(f"{model.name} has not run yet", hint="run it: dbt run")
         found = TableCheck(session, model, invocation, row, level, turn_number).result()
         return Audited(invocation.clock.instant, row.n, [found])
-
-
-def look_at_table(
-    session: Session, model: Model, invocation: Invocation, row: StateRow
-) -> CheckResult | None:
-    """Compare a table with its query, and log what was found; None: its author wants none.
-
-    Raises DerivedDrift where it differs, and that is to stop the run. A result that blocks is one
-    of a table that is to be built again.
-    """
-    if model.config.verify == "off":
-        return None
-    turn = random.randrange(10**6)
-    found = TableCheck(session, model, invocation, row, model.config.verify, turn).result()
-    invocation.log.append(Entry(row.identity, Findings((found,)), found.seconds))
-    if found.blocks and model.config.on_verify_failure != REBUILD:
-        raise drifted(model, found.details)
-    return found

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 from tapestry.errors import ConfigurationError
+from tapestry.runs.engine.instants import parse_instant
 from tapestry.runs.model.keys import KindKeys, keyed
 from tapestry.runs.model.model import COMMON
 from tapestry.runs.model.values import Values, choice, length, texts, whole_number
+from tapestry.runs.tables.bound_rows import KEPT
 from tapestry.sql.commits.rule_queries import AskedOfRule
 
 
@@ -79,6 +81,24 @@ def _word(of_what: str) -> Values:
     return Values(read, "", of_what)
 
 
+BEGIN_NOW, EARLIEST = "now", "earliest"
+
+
+def _begin() -> Values:
+    """A place in the history of a table: a word, a version as text, or an instant; no place: ""."""
+    told = "`now`, `earliest`, a version, or an instant like `2026-03-01 12:00:00+01:00`"
+
+    def read(key: str, value: Any, zone: tzinfo) -> str | datetime:
+        text = str(value).strip().lower()
+        if isinstance(value, bool) or not text:
+            raise ConfigurationError(f"{key}: {value!r} is no place", hint=f"write {told}")
+        if text in (BEGIN_NOW, EARLIEST) or (text.isascii() and text.isdecimal()):
+            return text
+        return parse_instant(value, key, zone)
+
+    return Values(read, "", told)
+
+
 @dataclass(frozen=True)
 class ChangesConfig:
     """The keys of a rule that are about where the changes of its table come from."""
@@ -123,9 +143,11 @@ class ChangesConfig:
         inserted. `fail`: the run stops.""",
     )
     on_changes_gone: str = keyed(
-        choice("fail", "skip"),
+        choice("fail", "skip", "rebuild"),
         """How a run takes it that changes cannot be read any more. `fail`: it stops. `skip`: it
-        leaves them out, warns of how many versions, and goes on with what comes next.""",
+        leaves them out, warns of how many versions, and goes on with what comes next. `rebuild`:
+        the same, and the derived tables that actions of the rule write are built again by their
+        next run; until then these actions wait, and what the tables hold then is left out.""",
     )
     on_query_change: str = keyed(
         choice("fail", "continue"),
@@ -186,14 +208,23 @@ class RuleConfig(ChangesConfig):
         changes: those of the rows whose changes it has.""",
         word=True,
     )
-    begin: str = keyed(
-        Values(lambda _k, value, _z: str(value), "", "`now`, `earliest` or a version"),
+    begin: str | datetime = keyed(
+        _begin(),
         """Which commits the first run looks at. `now`: none, those after it come next. `earliest`:
-        all that the table's history still has. A number: from that version on. Without it: those
-        after the versions that derived tables of its actions were built from, else none.""",
+        all that the table's history still has. A number: from that version on. An instant: from
+        the first commit at or after it; of a log, the transactions with such a `commit_time`.
+        Without it: those after the versions that derived tables of its actions were built from,
+        else none.""",
         word=True,
     )
 
+    keep: timedelta = keyed(
+        length(KEPT),
+        """How long the rows of a firing stay in the rule's tables when all actions of the rule are
+        done with it, and with all before it. A run of an action removes them then. Rows of a batch
+        that has failed or is dead stay, and all that came after them.""",
+        word=True,
+    )
     states: tuple[str, ...] = keyed(
         _states(),
         """Tables that the rule reads as they are when it runs, by their names: `{comps_list:

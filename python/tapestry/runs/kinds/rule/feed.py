@@ -16,8 +16,9 @@ from tapestry.errors import ConfigurationError, SourceRewritten
 from tapestry.instants import from_micros, micros
 from tapestry.quoting import identifier, identifiers, relation_name
 from tapestry.runs.engine.column_types import sql_type
+from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.rule.config import CDF, DIFF
+from tapestry.runs.kinds.rule.config import BEGIN_NOW, CDF, DIFF, EARLIEST
 from tapestry.runs.kinds.rule.states import States, states_of
 from tapestry.runs.kinds.rule.triggers import RuleText
 from tapestry.runs.kinds.rule.windows import TransactionWindow, WindowReached
@@ -83,6 +84,9 @@ class FeedSource:
             odd = list(range(len(window.commits)))
         elif config.on_overwrite == "fire":
             odd = []
+        if pairs_by_ids(self.rule):
+            several = (place for place, one in enumerate(window.commits) if one.several)
+            odd = sorted({*odd, *several})
         if len(odd) <= config.diff_commits:
             return window
         logger.warning(
@@ -131,20 +135,41 @@ def begin_after(session: Session, rule: RuleText, t: datetime, earliest: Callabl
     """The version after which a rule begins, as `begin` says it.
 
     ``earliest`` finds the one before the oldest that is still told of. Raises ConfigurationError
-    for what is no place.
+    for an instant that has not come, ChangesGone for one before all that is told of.
     """
-    begin = rule.config.begin.strip().lower()
-    if begin.isdecimal():
-        return max(int(begin) - 1, -1)
-    if begin == "earliest":
+    begin = rule.config.begin
+    if isinstance(begin, datetime):
+        refuse_later(rule, begin, t)
+        return _before(session, rule, begin)
+    if begin == EARLIEST:
         return max(earliest(), -1)
-    if begin == "now":
+    if begin == BEGIN_NOW:
         return newest_by(session, rule, t)
-    raise ConfigurationError(
-        f"begin: {begin} is no place in a table's history",
-        where=rule.model.file,
-        hint="write now, earliest, or the version of the first commit to look at",
-    )
+    return max(int(begin) - 1, -1)
+
+
+def refuse_later(rule: RuleText, begin: datetime, t: datetime) -> None:
+    """Raise ConfigurationError for a rule that begins after the instant of its first run."""
+    if begin > t:
+        raise ConfigurationError(
+            f"begin: {show(begin)} is later than this run, which is as of {show(t)}",
+            where=rule.model.file,
+            hint="run the rule when that has come, or leave begin out",
+        )
+
+
+def _before(session: Session, rule: RuleText, begin: datetime) -> int:
+    """The version before the first one that was made at an instant or later.
+
+    Raises ChangesGone where the log does not tell which that is.
+    """
+    table, last = rule.table.table, rule.table.pin.version
+    times = times_of(session, table, last)
+    first = min((version for version, time in times.items() if time >= begin), default=last + 1)
+    if first == min(times) and first > 0:
+        why = f"its log begins with version {first}, which is later than {show(begin)}"
+        raise gone(table, -1, first - 1, why)
+    return first - 1
 
 
 @dataclass(frozen=True)
@@ -197,7 +222,10 @@ class FeedWindow:
             return views.keep(no_changes(self.columns))
         key, feed = self.rule.config.key, self.feed()
         paired = self.rule.paired or self.rule.config.changes == DIFF
-        how = ChangedInWindow(window, key, paired, table.columns, feed)
+        how = by_key = ChangedInWindow(window, key, paired, table.columns, feed)
+        if pairs_by_ids(self.rule):  # two keys that were exchanged look like two plain updates
+            several = [one.version for one in window.commits if one.several]
+            how = (self.by_ids(by_key, several) if several else None) or by_key
         view = self.computed(views, how)
         odd = [int(one) for (one,) in self.session.rows(how.unpaired(view))] if paired else []
         if odd and not key and table.row_tracking and len(odd) <= self.rule.config.diff_commits:
@@ -206,7 +234,7 @@ class FeedWindow:
                 view = self.computed(views, by_ids)
                 odd = [int(one) for (one,) in self.session.rows(by_ids.unpaired(view))]
         if odd:
-            raise how.cannot_pair(odd[0])
+            raise by_key.cannot_pair(odd[0])
         return view
 
     def computed(self, views: Views, how: ChangedInWindow) -> str:
@@ -230,9 +258,14 @@ class FeedWindow:
             return None
         feed = how.feed or feed_of(table, window.after + 1, window.until)
         listed = ", ".join(str(version) for version in odd)
+        keys = ", ".join(f"CAST({identifier(name)} AS STRING)" for name in how.key)
+        own = f"to_json(array({keys}))" if keys else "CAST(NULL AS STRING)"
         others = (
-            f"SELECT {names}, CAST(NULL AS BIGINT) AS {PAIR}, _change_type, _commit_version"
+            f"SELECT {names}, {own} AS {PAIR}, _change_type, _commit_version"
             f" FROM {feed} WHERE _commit_version NOT IN ({listed})"
+        )
+        told = (
+            f"SELECT {names}, CAST({PAIR} AS STRING), _change_type, _commit_version FROM ({told})"
         )
         return replace(how, key=(PAIR,), feed=f"({others} UNION ALL {told})")
 
@@ -255,6 +288,16 @@ class FeedWindow:
                 )
             first = version + 1
         return f"({' UNION ALL '.join(parts)})"
+
+
+def pairs_by_ids(rule: RuleText) -> bool:
+    """Do ids of rows tell, of a commit that has updated several, which new row was which old one?
+
+    Where Delta keeps them they do, and the key only where they do not (rules, section 3).
+    """
+    config = rule.config
+    tracked = rule.table.table.row_tracking and config.changes == CDF
+    return bool(tracked and config.key and rule.paired)
 
 
 def overwritten(rule: RuleText, version: int) -> SourceRewritten:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tapestry.errors import AssumptionWrong, CannotPair
 from tapestry.instants import LAST, from_micros, micros
 from tapestry.quoting import identifier, identifiers, relation_name, string, timestamp
+from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.rule.feed import begin_after, no_changes
+from tapestry.runs.kinds.rule.feed import begin_after, no_changes, refuse_later
 from tapestry.runs.kinds.rule.log_columns import LogColumns
 from tapestry.runs.kinds.rule.log_rows import LOAD, loaded_rows
 from tapestry.runs.kinds.rule.log_states import LogStates, log_states
@@ -28,7 +29,14 @@ from tapestry.runs.kinds.rule.triggers import RuleText
 from tapestry.runs.kinds.rule.windows import WindowReached
 from tapestry.runs.query.views import Views
 from tapestry.runs.sources.pins import Pinned
-from tapestry.runs.sources.transactions import HOW, IMAGES, TYPE, CommitWindow, window_between
+from tapestry.runs.sources.transactions import (
+    HOW,
+    IMAGES,
+    TYPE,
+    CommitWindow,
+    gone,
+    window_between,
+)
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.catalog import Column
 from tapestry.sql.commits.lift_commits import SINCE, UNTIL
@@ -56,11 +64,16 @@ FOREVER = 2**62
 @dataclass(frozen=True)
 class SeenRows:
     """All rows of the loads up to ``low`` were seen, and those up to ``version`` that were
-    committed by ``until``."""
+    committed by ``until``.
+
+    start
+        The load up to which some row was left out by the first run; None: up to ``low``.
+    """
 
     low: int
     version: int
     until: datetime | None = None
+    start: int | None = None
 
     def condition(self, log: LogColumns) -> str:
         """SQL: a row of the loads up to the version was seen."""
@@ -78,9 +91,31 @@ class LogSource:
 
     def first(self) -> LogWindow:
         """The transactions that the first run looks at."""
+        begin = self.rule.config.begin
+        if isinstance(begin, datetime):
+            refuse_later(self.rule, begin, self.t)
+            return self.beyond(self.before(begin))
         after = begin_after(self.session, self.rule, self.t, self.earliest)
         after = min(after, self.rule.table.pin.version)
         return self.beyond(SeenRows(after, after))
+
+    def before(self, begin: datetime) -> SeenRows:
+        """The rows of transactions before an instant, as if they had been seen.
+
+        Raises ChangesGone where it is not told with which load a later one has come.
+        """
+        table, low, at = self.rule.table, self.earliest(), timestamp(begin)
+        if low >= 0:
+            later = f"SELECT 1 FROM {table.table.at(low)} WHERE {self.log.instant} >= {at} LIMIT 1"
+            if self.session.rows(later):
+                why = f"its log does not tell which load has brought rows of {show(begin)} or later"
+                raise gone(table.table, -1, low, why)
+        rows = loaded_rows(self.session, table, low)
+        ((last,),) = self.session.rows(
+            f"SELECT max({LOAD}) FROM ({rows}) WHERE {self.log.instant} < {at}"
+        )
+        until = begin - timedelta(microseconds=1)
+        return SeenRows(low, table.pin.version, until, low if last is None else int(last))
 
     def earliest(self) -> int:
         """The oldest version that the history tells of, as what stood before; -1: nothing did."""
@@ -160,7 +195,8 @@ class LogWindow:
         version, states = self.rule.table.pin.version, self.states
         until = self.t if states is None else states.until
         own = {LOW: self.low, SEEN: micros(until)}
-        return WindowReached(version, self.seen.low, {} if states is None else states.pins, own)
+        start = self.seen.low if self.seen.start is None else self.seen.start
+        return WindowReached(version, start, {} if states is None else states.pins, own)
 
     def read_changes(self, views: Views, n: int) -> str:
         """A view of the changed rows of all transactions.

@@ -39,6 +39,8 @@ from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.bound_rows import (
     AFTER,
     BOUND,
+    GAP,
+    KEEP,
     START,
     TABLE,
 )
@@ -46,7 +48,7 @@ from tapestry.runs.tables.state_row import Position, StateRow
 from tapestry.words import counted
 
 logger = logging.getLogger(__name__)
-SKIP = "skip"
+SKIP, REBUILD = "skip", "rebuild"
 
 
 @dataclass(frozen=True)
@@ -78,14 +80,16 @@ class NextRuleRun:
                 return Nothing(self.model, self.invocation.clock.instant)
             return self.evaluate(following, window)
         except ChangesGone as error:
-            if self.rule.config.on_changes_gone != SKIP:
+            how = self.rule.config.on_changes_gone
+            if how not in (SKIP, REBUILD):
                 raise
             versions = self.rule.table.pin.version - row.after.pins[self.name].version
             logger.warning(
-                "%s leaves out what %s of %s changed: %s", self.model.name,
+                "%s leaves out what %s of %s changed: %s%s", self.model.name,
                 counted(max(versions, 1), "version"), self.name, error.reason,
+                "; derived tables are built again when they run" if how == REBUILD else "",
             )  # fmt: skip
-            return self.evaluate(following, source.passing(row))
+            return self.evaluate(following, source.passing(row), how == REBUILD)
 
     @property
     def source(self) -> ChangesSource:
@@ -100,8 +104,11 @@ class NextRuleRun:
         """The name of the table that it looks at."""
         return self.rule.name
 
-    def position(self, reached: WindowReached | None = None) -> Position:
-        """The position of the rule when the run is over."""
+    def position(self, reached: WindowReached | None = None, gap: bool = False) -> Position:
+        """The position of the rule when the run is over.
+
+        ``gap``: it has left out what was before, and derived tables are to be built again.
+        """
         row, table = self.standing.row, self.rule.table.pin
         own: dict[str, Any] = self.told
         pins = {name: one.pin for name, one in self.rule.relations.tables.items()}
@@ -113,25 +120,32 @@ class NextRuleRun:
             own |= {**reached.own, START: reached.start}
         t = self.invocation.clock.instant
         if row is not None:
-            own[START] = row.after.own.get(START, own[START])
+            own |= {name: row.after.own[name] for name in (START, GAP) if name in row.after.own}
+            if gap and reached is not None:  # its actions go on from there
+                own |= {START: reached.version, GAP: reached.version}
             t = max(t, row.after.t)  # a run at an earlier instant takes nothing back
         return Position(t, pins, self.rule.canonical, own)
 
     @property
     def told(self) -> dict[str, Any]:
         """The rule tells this to its actions."""
-        after = self.rule.config.after // timedelta(microseconds=1)
-        return {BOUND: list(self.rule.queries.texts), AFTER: after, TABLE: self.name}
+        config, one = self.rule.config, timedelta(microseconds=1)
+        return {
+            BOUND: list(self.rule.queries.texts),
+            AFTER: config.after // one,
+            TABLE: self.name,
+            KEEP: config.keep // one,
+        }
 
-    def evaluate(self, row: StateRow, window: TransactionWindow) -> Plan:
-        """Find out what fires, and what is bound by it."""
+    def evaluate(self, row: StateRow, window: TransactionWindow, gap: bool = False) -> Plan:
+        """Find out what fires, and what is bound by it; ``gap`` as of ``position``."""
         views, state = Views(self.session), self.invocation.state_table
         try:
             found = OverWindow(self.session, self.rule, window, views).evaluate(row.n)
             before = self.standing.row
             if before is not None:
                 refuse_other_columns(self.session, self.rule, before, found)
-            row = replace(row, after=self.position(window.reached()))
+            row = replace(row, after=self.position(window.reached(), gap))
         except BaseException:
             views.release()
             raise

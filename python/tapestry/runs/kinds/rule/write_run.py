@@ -6,19 +6,20 @@ from dataclasses import dataclass
 
 from tapestry.quoting import Sql
 from tapestry.runs.checks.new_rows import NewRows
-from tapestry.runs.engine.column_types import sql_type
+from tapestry.runs.engine.column_types import columns_of_table, sql_type
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.rule.evaluate import Evaluated
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.claimed_rows import closing
 from tapestry.runs.protocol.plan import Beforehand, Planned
 from tapestry.runs.protocol.standing import Standing
-from tapestry.runs.protocol.writing import Appending, Creation, Writing
+from tapestry.runs.protocol.writing import Appending, Creation, Writing, closing_sql
 from tapestry.runs.query.holding import Holding
 from tapestry.runs.query.views import Views
 from tapestry.runs.tables.bound_rows import ADDED_BY_US, bound_table
 from tapestry.runs.tables.firings import Firings
 from tapestry.runs.tables.kept import KeptRows, WrittenBeside
+from tapestry.runs.tables.spent import removal_id
 from tapestry.runs.tables.state_row import StateRow
 
 
@@ -48,7 +49,7 @@ class WriteRule:
         ready: tuple[str, ...] = ()
         if row.n == 1:
             writing = Creation(self.model, row.generation, replaces, state_table)
-            ready = closing(self.session, self.standing, row)
+            ready = self.closing()
         select = found.bound(main, number=True, n=row.n)
         rows = NewRows(
             self.model, row.identity, select, columns, columns,
@@ -59,6 +60,16 @@ class WriteRule:
             before=Beforehand(beside=(*beside, firings)),
             ready=ready, circumstances=self.standing.circumstances,
         )  # fmt: skip
+
+    def closing(self) -> tuple[str, ...]:
+        """Close the generation before, for its runs and for who removes its rows."""
+        own = closing(self.session, self.standing, self.row)
+        old = None if self.standing.target is None else self.standing.target.generation
+        if not own or old is None:
+            return own
+        columns = len(columns_of_table(self.session, self.row.model))
+        under = removal_id(old)
+        return (*own, closing_sql(self.row.model, columns, old, self.row.run_id, under))
 
     def typed(self, found: Evaluated, name: str) -> list[tuple[str, Sql]]:
         """Columns of a bound table with the types that CREATE TABLE takes."""

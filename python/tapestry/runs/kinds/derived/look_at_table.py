@@ -1,0 +1,80 @@
+"""A derived table that is there: does it hold what it has to, or is it to be built again?"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from tapestry.quoting import relation_name
+from tapestry.runs.checks.checks import CheckResult, Findings
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.values import note_of_ours
+from tapestry.runs.kinds.derived.check import TableCheck, drifted
+from tapestry.runs.kinds.derived.written_by_others import LOOKED_AT
+from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.log import Entry
+from tapestry.runs.protocol.rule_gaps import RuleGap, gap_above
+from tapestry.runs.query.relations import plain
+from tapestry.runs.tables.state_row import StateRow
+from tapestry.runs.tables.target import FOR, newest_commits
+from tapestry.runs.tables.writers import writers_of
+
+REBUILD = "rebuild"
+"""The value of `on_verify_failure` with which a table that has drifted is built again."""
+
+
+def gap_of_rules(
+    session: Session, invocation: Invocation, model: Model, built: StateRow
+) -> RuleGap | None:
+    """Find changes that the table lacks, for a rule of an action that writes it left them out."""
+    writers = writers_of(session, invocation.state_table, plain(model.relation))
+    rules = dict.fromkeys(rule for one in writers for rule in one.rules)
+    return gap_above(session, invocation, rules, built)
+
+
+def built_beside(session: Session, model: Model, built: StateRow) -> str:
+    """Find a commit of an action for which the table was not the one that it was begun for.
+
+    One that landed while the table was built again went with the former one, though the new one may
+    not hold it; one that landed in the new one may be there twice. "" for none.
+    """
+    commits = newest_commits(session, model.relation, LOOKED_AT)
+    made = next((one.version for one in commits if one.holds(built.generation, 1)), None)
+    if made is None:
+        return ""
+    for version, note in _notes(session, model.relation):
+        if version <= built.target.version:
+            break
+        begun_for = note.get(FOR)
+        if version > made and begun_for and built.generation not in begun_for:
+            return f"version {version} is of a batch that was begun before the table was built"
+        if version < made and begun_for and not note.get("closed"):
+            return f"version {version} is of a batch that landed while the table was built"
+    return ""
+
+
+def _notes(session: Session, name: str) -> list[tuple[int, dict[str, Any]]]:
+    logged = session.can.commits(name, -1, LOOKED_AT)
+    if logged is not None:
+        return [(one.version, note_of_ours(one.info.get("userMetadata"))) for one in logged]
+    rows = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {LOOKED_AT:d}")
+    return [(int(row[0]), note_of_ours(row[13])) for row in rows]
+
+
+def look_at_table(
+    session: Session, model: Model, invocation: Invocation, row: StateRow
+) -> CheckResult | None:
+    """Compare a table with its query, and log what was found; None: its author wants none.
+
+    Raises DerivedDrift where it differs, and that is to stop the run. A result that blocks is one
+    of a table that is to be built again.
+    """
+    if model.config.verify == "off":
+        return None
+    turn = random.randrange(10**6)
+    found = TableCheck(session, model, invocation, row, model.config.verify, turn).result()
+    invocation.log.append(Entry(row.identity, Findings((found,)), found.seconds))
+    if found.blocks and model.config.on_verify_failure != REBUILD:
+        raise drifted(model, found.details)
+    return found
