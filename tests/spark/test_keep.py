@@ -175,14 +175,16 @@ def test_a_rule_that_is_built_again_keeps_its_new_rows(world: Keeping) -> None:
     action = world.begin()
     world.put("(1, 1)", "(1, 10)")
     run = round_of(world, action)
-    rules = read_rules(run.session, run.model, run.invocation, [f"{world.schema}.r"])
+    rules = read_rules(run.session, run.model, run.invocation, [])
     world.now(action)
     assert rules is not None
     again = world.rule("r", "select id, v from inserted", "t", when="inserted", begin="earliest")
     world.now(again, full_refresh=True)
     life = run.batches.life()
     assert life is not None
-    run.spent(life, rules).remove(replace(rules[0], n=5), 2, now_utc())
+    run.lives(rules).spent_rows(run.waiting(life, rules)).remove(
+        replace(rules[0], n=5), 2, now_utc()
+    )
     assert world.rows("select distinct _commit_version from {s}.r order by 1") == [(1,), (2,)]
 
 

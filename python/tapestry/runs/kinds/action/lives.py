@@ -21,6 +21,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import config_of, with_unit
 from tapestry.runs.kinds.action.rules_read import RuleRead, has_columns
+from tapestry.runs.kinds.action.spent_rows import SpentRows
 from tapestry.runs.kinds.action.waiting import WaitingFirings
 from tapestry.runs.model.model import Model
 from tapestry.runs.tables.batches import ActionLife, BatchesOfAction
@@ -99,6 +100,10 @@ class LivesOfAction:
         """The firings of rules that wait in a life, in batches of its unit."""
         config = with_unit(config_of(self.model.config.own), life.unit or "")
         return WaitingFirings(self.session, self.model, config, life, rules, self.invocation)
+
+    def spent_rows(self, waiting: WaitingFirings) -> SpentRows:
+        """The rows of the rules that are over, beside those that wait in a life."""
+        return SpentRows(self.session, self.invocation, self.batches, self.rules, waiting)
 
     def tell_dropped(self, last: ActionLife) -> None:
         """Warn of what a life leaves behind that ends by a --full-refresh."""

@@ -36,7 +36,6 @@ from tapestry.runs.kinds.action.rules_read import (
     read_rules,
     split_by,
 )
-from tapestry.runs.kinds.action.spent_rows import SpentRows
 from tapestry.runs.kinds.action.statement import (
     ActionStatement,
     bound_names,
@@ -152,7 +151,7 @@ class BatchRound:
         together = cache(partial(together_or_not, self, rules, parts))
         if self.config.together == "true":
             together()  # where it is not, that is an error, whether anything is due or not
-        spent = self.spent(life, rules)
+        spent = self.lives(rules).spent_rows(self.waiting(life, rules))
         opened = self.batches.unfinished(life)
         if any(rule.baseline >= 0 for rule in rules):
             waiting = self.waiting(life, unheld_rules(rules))
@@ -186,17 +185,12 @@ class BatchRound:
         if found == last:
             return found
         new = [rule for rule in rules if last is None or rule.relation not in last.begin]
-        self.spent(found, rules).refuse_removed(new)
+        self.lives(rules).spent_rows(self.waiting(found, rules)).refuse_removed(new)
         return self.batches.begin_life(found, now_utc())
 
     def lives(self, rules: Sequence[RuleRead]) -> LivesOfAction:
         """The lives of the action, over its rules as they stand."""
         return LivesOfAction(self.session, self.model, self.invocation, self.batches, rules)
-
-    def spent(self, life: ActionLife, rules: Sequence[RuleRead]) -> SpentRows:
-        """The rows of rules that are over, once they are."""
-        waiting = self.waiting(life, rules)
-        return SpentRows(self.session, self.invocation, self.batches, rules, waiting)
 
     def waiting(self, life: ActionLife, rules: Sequence[RuleRead]) -> WaitingFirings:
         """The firings of rules that wait in a life."""
