@@ -110,4 +110,17 @@ def _said(result: Mapping[str, Any]) -> str:
     )
 
 
-MADE = (strip_fig9, strip_fig10, strip_fig11, strip_fig12, strip_fig13)
+def strip_delta() -> str:
+    """A rule's run over commits of one row on Delta: Spark jobs and seconds."""
+    result = load("strip_delta") or {}
+    commits = result.get("commits")
+    if commits is None:
+        return "*Not measured yet: `python -m benchmarks.trading.on_delta commits`.*"
+    counts = [name for name in commits if name != "plan"]
+    rows = [[f"{int(one):,}", str(commits[one]["jobs"]), f"{commits[one]['seconds']:.0f}",
+             commits[one]["said"].split(" in ")[0]] for one in counts]  # fmt: skip
+    head = ["commits of one row", "Spark jobs", "seconds", "bound"]
+    return "\n\n".join([table(head, rows), _said({**result, "plan": commits["plan"]})])
+
+
+MADE = (strip_fig9, strip_fig10, strip_fig11, strip_fig12, strip_fig13, strip_delta)

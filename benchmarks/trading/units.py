@@ -7,6 +7,7 @@ plus the delay; a change at or after it opens the next one, as if a processor st
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,13 @@ from tapestry.demo.trading.market import SECOND, Ints, Market
 UNITS = ("none", "unique", "symbol", "target")
 """One batch a transaction; one of all that waits; one a stock; one a composite (or option)."""
 DELAYS = (0.5, 1.0, 2.0, 3.0)
+CONFIGS: dict[str, dict[str, Any]] = {
+    "none": {"unique": False, "unique_on": ()},
+    "unique": {"unique": True, "unique_on": ()},
+    "symbol": {"unique": False, "unique_on": ("symbol",)},
+    "target": {"unique": False, "unique_on": ("comp",)},
+}
+"""The unit as the keys of an action over comp_prices."""
 
 
 @dataclass(frozen=True)

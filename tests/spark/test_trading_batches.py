@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from benchmarks.trading.units import UNITS, batches_of, comps_bound
+from benchmarks.trading.units import CONFIGS, UNITS, batches_of, comps_bound
 from tests import seeds
 from tests.spark.rule_world import Rules
 
@@ -28,12 +28,6 @@ DO_COMPS = (
     " new.price as new_price from {s}.comps_list, new, old"
     " where comps_list.symbol = new.symbol and new.execute_order = old.execute_order"
 )
-CONFIGS: dict[str, dict[str, Any]] = {
-    "none": {"unique": False, "unique_on": ()},
-    "unique": {"unique": True, "unique_on": ()},
-    "symbol": {"unique": False, "unique_on": ("symbol",)},
-    "target": {"unique": False, "unique_on": ("comp",)},
-}
 Facts = Counter[tuple[int, int, int]]
 """Of each batch: its release, in microseconds since the opening, its firings, and its rows."""
 
