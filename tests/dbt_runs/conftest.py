@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.java import SHORT_LIVED
 
 
 @pytest.fixture(scope="session")
@@ -15,11 +14,7 @@ def embedded_spark(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The process's Spark; whichever folder of tests comes first has started it."""
     from dbt.adapters.tapestry import embedded
 
-    settings = {
-        "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": SHORT_LIVED,
-        "spark.sql.shuffle.partitions": "1",
-    }
+    settings = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "1"}
     return embedded.start(settings, root=tmp_path_factory.mktemp("spark"))
 
 

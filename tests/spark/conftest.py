@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
-from tests.java import SHORT_LIVED
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.log_store import use_links
@@ -34,7 +33,7 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "3g",
-    "spark.driver.extraJavaOptions": f"-XX:ReservedCodeCacheSize=512m {SHORT_LIVED}",
+    "spark.driver.extraJavaOptions": "-XX:ReservedCodeCacheSize=512m",
     # A thousand tables are made here; what Spark and Delta remember of each would fill the heap,
     # and much of the time would go into looking for what can be forgotten.
     "spark.sql.ui.retainedExecutions": "50",
