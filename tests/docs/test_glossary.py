@@ -38,7 +38,7 @@ def test_the_places_where_terms_are_defined_are_there() -> None:
 
 
 def test_the_strategies_are_those_of_the_code() -> None:
-    from tapestry.sql.strategies.choose import STRATEGIES
+    from tapestry.sql.choose_strategy import STRATEGIES
 
     rows = re.findall(r"^\| `(\w+)` \|", TEXT, flags=re.MULTILINE)
     assert set(rows) == {strategy.name for strategy in STRATEGIES}

@@ -7,7 +7,7 @@ from tests.sql.test_pairs import CATALOG, SCANS, START
 
 from tapestry.sql import Window, rewrite
 from tapestry.sql.arms import evaluated
-from tapestry.sql.strategies.choose import MANY, STRATEGIES, strategy_for
+from tapestry.sql.choose_strategy import MANY, STRATEGIES, strategy_for
 
 OLD = "select m.id from messages m where "
 GONE = "not exists (select 1 from messages r where r.parent = m.id{still})"

@@ -21,7 +21,7 @@ from tapestry.report.standing import Verdict
 from tapestry.report.summary import summary
 from tapestry.report.text import instant
 from tapestry.runs.tables.beside_target import GROUPS
-from tapestry.sql.strategies.choose import CUMULATIVE
+from tapestry.sql.choose_strategy import CUMULATIVE
 
 FILE = "tapestry_report.html"
 TOLD = 5

@@ -14,6 +14,7 @@ from tapestry.sql.arms import (
     evaluated,
 )
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.choose_strategy import STRATEGIES, AnyStrategy, strategy_for
 from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
@@ -22,7 +23,6 @@ from tapestry.sql.look.endings import Endings, endings
 from tapestry.sql.look.joined_uses import JoinedUse, joined_use
 from tapestry.sql.look.running_values import running_columns, running_values
 from tapestry.sql.look.uses_of_sources import Use, uses_of
-from tapestry.sql.strategies.choose import STRATEGIES, AnyStrategy, strategy_for
 
 
 class QueryFacts:

@@ -13,6 +13,7 @@ from tapestry.sql.branches.join_order import FEW, JoinOrder, join_order
 from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded
+from tapestry.sql.choose_strategy import strategy_for
 from tapestry.sql.cumulative.remember import names_kept
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Block, SourceTable
@@ -33,7 +34,6 @@ from tapestry.sql.statement.check_assumptions import check_assumptions
 from tapestry.sql.statement.reading import QueryReading
 from tapestry.sql.statement.render import Body, Rendering
 from tapestry.sql.statement.render_bounds import render_bounds
-from tapestry.sql.strategies.choose import strategy_for
 
 
 @dataclass(frozen=True)

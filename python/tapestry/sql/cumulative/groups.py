@@ -13,13 +13,13 @@ from sqlglot import exp
 from tapestry.sql import timing
 from tapestry.sql.arms import KeptGroups
 from tapestry.sql.branches.frame import Frame
+from tapestry.sql.branches.place import Rendered, RenderPlace
 from tapestry.sql.branches.selects import Reads
 from tapestry.sql.cumulative.rows import changing, holding
 from tapestry.sql.lift.cases import AT
 from tapestry.sql.lifted.render_lifted import new_answers
 from tapestry.sql.normalize.running_states import STATES
 from tapestry.sql.planner.hints import broadcast
-from tapestry.sql.strategies.place import Rendered, RenderPlace
 from tapestry.sql.write import build
 
 MEMORY_CTE, PART = "memory", "part"

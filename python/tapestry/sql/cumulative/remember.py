@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from sqlglot import exp
 
 from tapestry.sql.arms import FirstRows, KeptGroups, RunningGroups
+from tapestry.sql.branches.place import RenderPlace
 from tapestry.sql.cumulative.firsts import Places
 from tapestry.sql.cumulative.groups import PART, Groups
 from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.cumulative.running import COUNTED, Running
 from tapestry.sql.lifted.events import Ctes
-from tapestry.sql.strategies.place import RenderPlace
 from tapestry.sql.write import build
 
 Row = dict[str, exp.Expr]

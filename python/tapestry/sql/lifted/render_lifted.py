@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.sql.arms import AtInstants, Lifted
+from tapestry.sql.branches.place import Rendered, RenderPlace
 from tapestry.sql.facts import keys
 from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.lift.cases import AT, ROWS_KEY
@@ -15,7 +16,6 @@ from tapestry.sql.lift.lift import Lift
 from tapestry.sql.lifted.events import Ctes, Events
 from tapestry.sql.lifted.instants import Instants
 from tapestry.sql.lifted.measure import measure
-from tapestry.sql.strategies.place import Rendered, RenderPlace
 from tapestry.sql.write import build
 
 KNOWN_CTE = "known"

@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from tapestry.sql.arms import Lifted, Part
 from tapestry.sql.branches.selects import aliases_of, on_of
+from tapestry.sql.choose_strategy import strategy_for
 from tapestry.sql.ir import Conjunction
 from tapestry.sql.look.uses_of_sources import Use, bare_text
 from tapestry.sql.scan import LEFT, RIGHT
-from tapestry.sql.strategies.choose import strategy_for
 
 
 @dataclass(frozen=True)

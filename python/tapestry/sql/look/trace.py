@@ -14,13 +14,13 @@ from sqlglot import exp
 
 from tapestry.quoting import rendered_name
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.choose_strategy import AnyStrategy
 from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import ATOM, Formula, Lower, Upper
 from tapestry.sql.look.describe import describe
 from tapestry.sql.look.inferences import inferences
 from tapestry.sql.query_state import QueryState
 from tapestry.sql.scan import Scan
-from tapestry.sql.strategies.choose import AnyStrategy
 from tapestry.sql.write import build
 
 QUERY, FORM, SOLVED = "query", "normalize_subqueries", "solve_time_atoms"

@@ -17,11 +17,11 @@ from tapestry.sql.branches.frame import Frame, greater
 from tapestry.sql.branches.net import Edge, Node, edges_in
 from tapestry.sql.branches.selects import on_of
 from tapestry.sql.branches.split_by_bound import narrowing, split_by_bound
+from tapestry.sql.choose_strategy import strategy_for
 from tapestry.sql.facts.fixed_lengths import base_and_offset
 from tapestry.sql.ir import Conjunction, Table
 from tapestry.sql.planner.measure_narrowed import BranchRows
 from tapestry.sql.statement.marks import TAU, T
-from tapestry.sql.strategies.choose import strategy_for
 
 Told = tuple[Edge, str]
 """An edge of the net of orders, and what says so."""

@@ -14,8 +14,10 @@ from tapestry.sql import timing
 from tapestry.sql.arms import AtInstants, ByValue, KeptGroups, Part, evaluated
 from tapestry.sql.branches.frame import Frame, greater
 from tapestry.sql.branches.order import Assumption, Order, order_of
+from tapestry.sql.branches.place import Rendered, RenderPlace
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
+from tapestry.sql.choose_strategy import strategy_for
 from tapestry.sql.cumulative.groups import MEMORY_CTE, Groups
 from tapestry.sql.cumulative.remember import groups_of, remember
 from tapestry.sql.facts.begin import TIME_BEGINS_CTE
@@ -28,8 +30,6 @@ from tapestry.sql.statement.exploded_scan import exploded_scan
 from tapestry.sql.statement.marks import TAU, T, filled_in, since_of, unused
 from tapestry.sql.statement.reading import QueryReading
 from tapestry.sql.statement.used_columns import UsedColumns, used_columns
-from tapestry.sql.strategies.choose import strategy_for
-from tapestry.sql.strategies.place import Rendered, RenderPlace
 from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
 from tapestry.sql.write.postgres import Structs, structs_in

@@ -13,13 +13,13 @@ from sqlglot import exp
 
 from tapestry.sql.arms import with_arms
 from tapestry.sql.branches.selects import aliases_of, base_of
+from tapestry.sql.choose_strategy import strategy_for
 from tapestry.sql.facts.arrivals import moving
 from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import Arm, ArmTable, Block, Conjunction, SourceTable
 from tapestry.sql.normalize.look_ups import bounded_ways, looked_up, take_apart
 from tapestry.sql.normalize.standard_form import StandardForms
 from tapestry.sql.query_state import QueryState
-from tapestry.sql.strategies.choose import strategy_for
 
 
 def keep_look_ups(query: QueryState) -> QueryState:

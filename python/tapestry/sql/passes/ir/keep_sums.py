@@ -8,9 +8,9 @@ theirs is gone.
 from __future__ import annotations
 
 from tapestry.sql.arms import FirstRows, Part, RunningGroups
+from tapestry.sql.choose_strategy import BOUNDS, strategy_for
 from tapestry.sql.ir import Block, SourceTable
 from tapestry.sql.query_state import QueryState
-from tapestry.sql.strategies.choose import BOUNDS, strategy_for
 
 EXTREMES = frozenset({"least", "greatest"})
 

@@ -15,9 +15,9 @@ from tapestry.errors import Refusal
 from tapestry.sql.arms import evaluated
 from tapestry.sql.branches.order import order_of
 from tapestry.sql.catalog import Source
+from tapestry.sql.choose_strategy import strategy_for
 from tapestry.sql.query_state import QueryState
 from tapestry.sql.read.parse import table_name
-from tapestry.sql.strategies.choose import strategy_for
 from tapestry.sql.strategies.sizes import Sizes
 from tapestry.sql.work import spend
 

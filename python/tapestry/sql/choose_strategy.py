@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from tapestry.sql.arms import AtInstants, Evaluated, KeptGroups
 from tapestry.sql.branches.edges import edges
+from tapestry.sql.branches.place import Rendered, RenderPlace
 from tapestry.sql.cumulative.remember import groups_of
 from tapestry.sql.ir import Block
 from tapestry.sql.lifted.render_lifted import render_lifted
@@ -19,7 +20,6 @@ from tapestry.sql.strategies.bounds import fits_bounds, select_by_bounds, size_b
 from tapestry.sql.strategies.candidates import CandidatePlan, size_by_candidates
 from tapestry.sql.strategies.chain import is_chain
 from tapestry.sql.strategies.least import select_by_least, size_by_least, without_subqueries
-from tapestry.sql.strategies.place import Rendered, RenderPlace
 from tapestry.sql.strategies.sizes import Sizes, readings_of
 from tapestry.sql.strategies.stages import StagePlan, size_by_stages
 
