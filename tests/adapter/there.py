@@ -62,7 +62,7 @@ print(json.dumps({
     "kept": json.loads(look(
         "select to_json(sort_array(collect_list(struct(*)))) from there.stock_of_shelves")[0]),
     "rejected": [int(one) for one in look("select id from there.unanswered__rejected")],
-    "verified": look("select verification from there.tapestry_runs"),
+    "verified": look("select verification from there.tapestry_runs order by 1"),
 }))
 """
 )
@@ -95,7 +95,7 @@ RIGHT = {
         {"shelf": 3, "units": 5},
     ],
     "rejected": [2],
-    "verified": ["passed"] * 4,
+    "verified": ["off", *["passed"] * 3],  # the first maintained table is written as computed
 }
 """3 was an answer from Jan 2nd, 13:00, before 5 came; 5 and 4 became one on Jan 5th.  Shelf 0 joins
 two messages; shelf 1 went, shelf 3 came when it had some."""
