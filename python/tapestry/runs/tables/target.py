@@ -190,6 +190,15 @@ def newest_commits(session: Session, name: str, count: int = FIRST_LOOK) -> list
     return [_commit(row) for row in rows]
 
 
+def commit_notes(session: Session, name: str, count: int) -> list[tuple[int, dict[str, Any]]]:
+    """The versions of so many commits, newest first, and what each says of itself."""
+    logged = session.can.commits(name, -1, count)
+    if logged is not None:
+        return [(one.version, note_of_ours(one.info.get("userMetadata"))) for one in logged]
+    rows = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {count:d}")
+    return [(int(row[0]), note_of_ours(row[13])) for row in rows]
+
+
 def _logged(session: Session, name: str, above: int, most: int) -> list[Commit] | None:
     """The same by the table's log, where the session can read it."""
     logged = session.can.commits(name, above, most)

@@ -12,21 +12,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tapestry.errors import TargetChanged
 from tapestry.quoting import Sql, identifier, relation_name, string
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
-from tapestry.runs.engine.values import note_of_ours
 from tapestry.runs.kinds.action.config import ActionConfig
 from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
 from tapestry.runs.kinds.action.statement import ActionStatement
 from tapestry.runs.kinds.action.together import NotTogetherError, OneStatement, Unit, together_of
 from tapestry.runs.tables.batches import ActionBatch, Cut
 from tapestry.runs.tables.bound_rows import FIRING, SHOWN
-from tapestry.runs.tables.target import FIRST_LOOK, MANY, look
+from tapestry.runs.tables.target import FIRST_LOOK, MANY, commit_notes, look
 
 _SAME = "r._tap_key = c.key AND "
 _CUTS = "array<struct<key: string, after: bigint, until: bigint>>"
@@ -142,18 +141,7 @@ def landed(session: Session, target: str, batch: str) -> bool:
     A commit that the log does not tell of any more has landed: nobody closes a wave later.
     """
     for most in (FIRST_LOOK, MANY):
-        for said in _said(session, target, most):
+        for _, said in commit_notes(session, target, most):
             if said.get("batch") == batch:
                 return not said.get("closed")
     return True
-
-
-def _said(session: Session, target: str, most: int) -> Iterable[dict[str, object]]:
-    """Read what the newest commits of a table say of themselves."""
-    logged = session.can.commits(target, -1, most)
-    if logged is None:
-        rows = session.rows(f"DESCRIBE HISTORY {relation_name(target)} LIMIT {most:d}")
-        notes = [row[13] for row in rows]
-    else:
-        notes = [one.info.get("userMetadata") for one in logged]
-    return map(note_of_ours, notes)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
-from tapestry.quoting import relation_name
 from tapestry.runs.checks.checks import CheckResult, Findings
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.engine.values import note_of_ours
 from tapestry.runs.kinds.derived.check import TableCheck, drifted
 from tapestry.runs.kinds.derived.written_by_others import LOOKED_AT
 from tapestry.runs.model.model import Model
@@ -17,7 +14,7 @@ from tapestry.runs.protocol.log import Entry
 from tapestry.runs.protocol.rule_gaps import RuleGap, gap_above
 from tapestry.runs.query.relations import plain
 from tapestry.runs.tables.state_row import StateRow
-from tapestry.runs.tables.target import FOR, newest_commits
+from tapestry.runs.tables.target import FOR, commit_notes, newest_commits
 from tapestry.runs.tables.writers import writers_of
 
 REBUILD = "rebuild"
@@ -43,7 +40,7 @@ def built_beside(session: Session, model: Model, built: StateRow) -> str:
     made = next((one.version for one in commits if one.holds(built.generation, 1)), None)
     if made is None:
         return ""
-    for version, note in _notes(session, model.relation):
+    for version, note in commit_notes(session, model.relation, LOOKED_AT):
         if version <= built.target.version:
             break
         begun_for = note.get(FOR)
@@ -52,14 +49,6 @@ def built_beside(session: Session, model: Model, built: StateRow) -> str:
         if version < made and begun_for and not note.get("closed"):
             return f"version {version} is of a batch that landed while the table was built"
     return ""
-
-
-def _notes(session: Session, name: str) -> list[tuple[int, dict[str, Any]]]:
-    logged = session.can.commits(name, -1, LOOKED_AT)
-    if logged is not None:
-        return [(one.version, note_of_ours(one.info.get("userMetadata"))) for one in logged]
-    rows = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {LOOKED_AT:d}")
-    return [(int(row[0]), note_of_ours(row[13])) for row in rows]
 
 
 def look_at_table(
