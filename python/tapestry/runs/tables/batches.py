@@ -191,9 +191,7 @@ class BatchesOfAction:
         found = self.read_rows("life, i, cut, key", f"event = {string(BORN)}")
         if not found:
             return None
-        life, number, cut, unit = max(found, key=lambda row: int(row[1]))
-        begin = {rule: (str(g), int(v)) for rule, (g, v) in json.loads(cut).items()}
-        return ActionLife(self.action, str(life), int(number), begin, unit)
+        return _life(self.action, *max(found, key=lambda row: int(row[1])))
 
     def begin_life(self, life: ActionLife, now: datetime) -> ActionLife:
         """Begin a life, once under its number; the one that stands is given.
@@ -301,14 +299,15 @@ class BatchesOfAction:
 def newest_lives(session: Session, table: OwnTable) -> list[ActionLife]:
     """The newest life of each action."""
     rows = session.rows(
-        f"SELECT action, max_by(struct(life, i, cut), i) FROM {relation_name(table.name)}"
+        f"SELECT action, max_by(struct(life, i, cut, key), i) FROM {relation_name(table.name)}"
         f" WHERE event = {string(BORN)} GROUP BY action"
     )
-    found = []
-    for action, (life, number, cut) in rows:
-        begin = {rule: (str(g), int(v)) for rule, (g, v) in json.loads(cut).items()}
-        found.append(ActionLife(str(action), str(life), int(number), begin))
-    return found
+    return [_life(str(action), *told) for action, told in rows]
+
+
+def _life(action: str, life: Any, number: Any, cut: str, unit: str | None) -> ActionLife:
+    begin = {rule: (str(g), int(v)) for rule, (g, v) in json.loads(cut).items()}
+    return ActionLife(action, str(life), int(number), begin, unit)
 
 
 def _read(name: str) -> str:

@@ -138,8 +138,9 @@ class LivesOfAction:
 
     def is_known(self, last: ActionLife, rule: RuleRead) -> bool:
         """May batches of a life have taken firings of a rule's present table?"""
-        return last.begin.get(rule.relation, ("",))[0] == rule.generation or any(
-            rule.generation == one for one in self.batches.generations(last, rule.relation)
+        begun = last.begin.get(rule.relation, ("",))[0]
+        return rule.generation == begun or rule.generation in self.batches.generations(
+            last, rule.relation
         )
 
     def behind_taken(self, last: ActionLife) -> dict[str, tuple[str, int]]:
