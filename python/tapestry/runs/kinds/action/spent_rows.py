@@ -74,13 +74,13 @@ class SpentRows:
         held = [rule for rule in rules if rule.baseline >= 0]
         marks = self.marks() if held else []
         for rule in held:
-            gone = [m.until for m in marks if m.rule == rule.relation and m.action == REMOVED]
-            if not gone:
+            gone = _removed(rule, marks)
+            if gone < 0:
                 continue
             found = self.session.rows(
                 f"SELECT 1 FROM {relation_name(firings_table(self.state).name)} WHERE"
                 f" {MARKS.counts(rule.generation, rule.n, rule.failed, own=True)}"
-                f" AND firing <= {max(gone):d} AND commit_version > {rule.baseline:d} LIMIT 1"
+                f" AND firing <= {gone:d} AND commit_version > {rule.baseline:d} LIMIT 1"
             )
             if found:
                 raise BaselineGap(
@@ -96,8 +96,7 @@ class SpentRows:
             marks += self.note_how_far(marks, now)
             for rule in self.rules:
                 last = self.over(rule, marks, now - self.kept_for(rule))
-                gone = (m.until for m in marks if m.rule == rule.relation and m.action == REMOVED)
-                if last > max(gone, default=-1):
+                if last > _removed(rule, marks):
                     self.remove(rule, last, now)
         except Exception as error:
             said = without_stack(str(error))
@@ -204,3 +203,9 @@ class SpentRows:
         remove_rows(self.session, firings_table(self.state).name, heads)
         older = f"rule = {name} AND generation = {string(rule.generation)} AND until < {last:d}"
         remove_rows(self.session, spent_table(self.state).name, older)
+
+
+def _removed(rule: RuleRead, marks: Sequence[SpentMark]) -> int:
+    """The firing up to which the rows of a rule were removed, or are to be; -1: none."""
+    gone = (one.until for one in marks if one.rule == rule.relation and one.action == REMOVED)
+    return max(gone, default=-1)
