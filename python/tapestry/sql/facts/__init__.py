@@ -1,1 +1,1 @@
-"""Facts about types and values that no step decides: what is one type, what never changes."""
+"""Facts about queries, types and values, found without changing a query."""

@@ -1,6 +1,6 @@
-"""From when to when rows are there: their arrival, and their end.
+"""The instants from which and until which rows of a table are there: arrivals and ends.
 
-A look-up's rows say nothing of that: where they are not there, NULLs stand in their place.
+The rows of a look-up have no part in this: where one is missing, the row around it has NULLs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tapestry.sql.ir import ArmTable, Lower, SourceTable, Table, Upper
 
 
 def arrivals(tables: Iterable[Table]) -> tuple[exp.Expr, ...]:
-    """The arrival of each append-only table, as lower bounds."""
+    """Return the arrival of each append-only table, as lower bounds."""
     return tuple(
         arrival_of(table)
         for table in tables
@@ -23,7 +23,7 @@ def arrivals(tables: Iterable[Table]) -> tuple[exp.Expr, ...]:
 
 
 def ends(tables: Iterable[Table]) -> tuple[exp.Expr, ...]:
-    """The end of the rows of each table whose rows end, as upper bounds."""
+    """Return the end of the rows of each table whose rows end, as upper bounds."""
     return tuple(
         _instant(ENDED, table)
         for table in tables
@@ -32,7 +32,7 @@ def ends(tables: Iterable[Table]) -> tuple[exp.Expr, ...]:
 
 
 def moving(tables: Iterable[Table | ArmTable]) -> list[SourceTable]:
-    """The look-ups whose rows come or go, or match for a time only."""
+    """Return the look-ups whose rows come or go, or match only for a time."""
     return [
         table
         for table in tables
@@ -43,19 +43,25 @@ def moving(tables: Iterable[Table | ArmTable]) -> list[SourceTable]:
 
 
 def match_starts(table: SourceTable) -> tuple[exp.Expr, ...]:
-    """The bounds from whose latest on a row of a look-up matches; none: since ever."""
+    """Return the lower bounds of the match of a look-up's row; none if it always matched.
+
+    The row matches from the latest of them on.
+    """
     arrived = (arrival_of(table),) if table.appended else ()
     return arrived + tuple(one.bound for one in table.within if isinstance(one, Lower))
 
 
 def match_ends(table: SourceTable) -> tuple[exp.Expr, ...]:
-    """The bounds from whose earliest on a row of a look-up matches no more; none: never."""
+    """Return the upper bounds of the match of a look-up's row; none if it never ends.
+
+    The row matches until the earliest of them.
+    """
     ended = (_instant(ENDED, table),) if table.ends else ()
     return ended + tuple(one.bound for one in table.within if isinstance(one, Upper))
 
 
 def arrival_of(table: SourceTable) -> exp.Expr:
-    """``alias._arrival``, typed."""
+    """Return ``alias._arrival``, typed."""
     return _instant(ARRIVAL, table)
 
 

@@ -1,4 +1,4 @@
-"""The begin of time: the earliest arrival in any source, which a CTE of a run's SQL finds."""
+"""The begin of time: the earliest arrival in any source, computed by a CTE of a run's SQL."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ TIME_BEGINS.type = exp.DataType.build("timestamptz")
 
 
 def holds_from_begin(block: Block) -> bool:
-    """Is any disjunct of a block as ``add_begin`` gives it bounded by the begin of time?"""
+    """Return whether the begin of time bounds a disjunct of a block, after ``add_begin``."""
     return any(TIME_BEGINS in conjunction.lowers for conjunction in block.disjuncts)

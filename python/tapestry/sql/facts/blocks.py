@@ -1,4 +1,4 @@
-"""The blocks of a query that is written out: what stands in each, and what its names stand for."""
+"""The SELECT blocks of a query with its CTEs written out, and the resolution of names in them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CLAUSES = ("where", "having", "group", "order", "windows", "distinct")
 
 @dataclass(frozen=True)
 class BlockScope:
-    """One SELECT, and the one around it where it is a subquery of an expression."""
+    """One SELECT, with the block around it where it is a subquery of an expression."""
 
     node: exp.Select
     outer: BlockScope | None = None
 
     def conditions(self) -> Iterator[exp.Expr]:
-        """What of the block may read the clock: its clauses, the select list, ON."""
+        """Yield the block's expressions that may read the clock: select list, clauses, ON."""
         yield from self.node.selects
         for clause in CLAUSES:
             value = self.node.args.get(clause)
@@ -29,7 +29,10 @@ class BlockScope:
         yield from (join.args["on"] for join in _joins(self.node) if join.args.get("on"))
 
     def relation(self, alias: str) -> exp.Subquery | None:
-        """The derived table of an alias, of this block or of one around; None: a generator's."""
+        """Return the derived table of an alias, of this block or one around it.
+
+        None stands for the alias of a generator.
+        """
         scope: BlockScope | None = self
         while scope is not None:
             for table in derived_tables(scope.node):
@@ -39,21 +42,21 @@ class BlockScope:
         return None
 
     def inside(self, query: exp.Expr) -> BlockQuery:
-        """A subquery of an expression of this block."""
+        """Return a subquery of an expression of this block, with this block around it."""
         return BlockQuery(query, self)
 
     def item(self, name: str) -> exp.Expr:
-        """What a column of the select list is."""
+        """Return the expression of a column of the select list; KeyError if there is none."""
         for item in self.node.selects:
             if item.alias_or_name.lower() == name.lower():
                 return item.unalias()
         raise KeyError(name)
 
     def equalities(self, aliases: Mapping[str, str], names: set[str]) -> Iterator[exp.Expr]:
-        """Equalities that every row of the block fulfils, between columns of these tables.
+        """Yield the equalities between columns of these tables that hold in every row of the block.
 
-        ``aliases`` says what a use of a table is called, ``names`` which of those are there. An ON
-        of a LEFT JOIN is fulfilled where its table has a row.
+        ``aliases`` maps the use of a table to its name, ``names`` are those names that are present.
+        The ON of a LEFT JOIN holds where its table has a row.
         """
         where = self.node.args.get("where")
         conditions = [] if where is None else [(where.this, "")]
@@ -88,7 +91,7 @@ class BlockQuery:
 
 
 def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """What a condition demands, each by itself, out of its parentheses."""
+    """Yield the conjuncts of a condition, without the parentheses around them."""
     condition = condition.unnest()
     if isinstance(condition, exp.And):
         yield from conjuncts(condition.this)
@@ -98,7 +101,7 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def leaf_blocks(query: exp.Expr | BlockQuery) -> Iterator[BlockScope]:
-    """The SELECTs whose rows are those of a query, each naming its columns as the first does."""
+    """Yield the SELECTs that make a query's rows, each with the columns' names of the first."""
     node, outer = (query.node, query.outer) if isinstance(query, BlockQuery) else (query, None)
     names: list[str] = []
     for select in leaf_selects(node):
@@ -114,7 +117,7 @@ def leaf_blocks(query: exp.Expr | BlockQuery) -> Iterator[BlockScope]:
 
 
 def blocks_of(query: exp.Expr, outer: BlockScope | None = None) -> Iterator[BlockScope]:
-    """Every block of a query, those of its derived tables and subqueries too."""
+    """Yield every block of a query, including those of its derived tables and subqueries."""
     for select in leaf_selects(query):
         scope = BlockScope(select, outer)
         yield scope

@@ -57,7 +57,7 @@ MOST = 64
 
 
 def changes_of(tree: exp.Query, tables: Sequence[SourceTable], zone: str) -> tuple[Change, ...]:
-    """The changes of every comparison with now() in a query that is written out.
+    """Return the changes of every comparison with now() in a query whose CTEs are written out.
 
     Raises Refusal for a clock outside of a comparison, one that is not monotone, and a bound that
     is computed from several rows (a sum, a count).
@@ -75,7 +75,7 @@ def changes_of(tree: exp.Query, tables: Sequence[SourceTable], zone: str) -> tup
 
 
 def atoms_in(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The innermost comparisons with the clock in a condition, subqueries left out."""
+    """Yield the innermost comparisons with the clock in a condition, except those in subqueries."""
     for part in node.walk(prune=lambda one: isinstance(one, exp.Query)):
         if not timing.is_now(part):
             continue
@@ -97,7 +97,7 @@ def _compares(node: exp.Expr) -> bool:
 
 
 def bounds_of(atom: exp.Expr, zone: str) -> Iterator[exp.Expr]:
-    """The instants at which a comparison with the clock changes its truth.
+    """Yield the instants at which a comparison with the clock changes its truth.
 
     Raises Refusal for one that is not monotone.
     """
@@ -108,7 +108,7 @@ def bounds_of(atom: exp.Expr, zone: str) -> Iterator[exp.Expr]:
 
 
 def comparisons_in(atom: exp.Expr) -> Iterator[exp.Expr]:
-    """The comparisons with the clock that one with a range or a list stands for."""
+    """Yield the single comparisons that make up a comparison of the clock with a range or list."""
     if isinstance(atom, exp.Between):
         yield exp.GTE(this=atom.this.copy(), expression=atom.args["low"].copy())
         yield exp.LTE(this=atom.this.copy(), expression=atom.args["high"].copy())
@@ -130,7 +130,7 @@ def _bounds_in(formula: Formula) -> Iterator[exp.Expr]:
 
 @dataclass
 class _Tracer:
-    """What a bound is, over columns of tables; ``copies`` are the rows that it is taken from."""
+    """Traces a bound to the columns of tables; ``copies`` are the rows it is computed from."""
 
     scope: BlockScope
     uses: dict[str, SourceTable]
@@ -150,7 +150,7 @@ class _Tracer:
             yield Change(tables, value, equal, uses)
 
     def values(self, node: exp.Expr, scope: BlockScope, group: int, skips: bool) -> list[exp.Expr]:
-        """The values that an expression may have, each over columns of copies."""
+        """Return the values that an expression may have, each over columns of copies."""
         leaves = list(_leaves(node))
         options = [self.leaf(leaf, scope, group, skips) for leaf in leaves]
         ways = 1
@@ -197,7 +197,7 @@ class _Tracer:
         ] + nothing
 
     def group(self) -> int:
-        """A row of its own: what an extreme is taken from."""
+        """Return the number of a new group of copies, for the row that gives an extreme."""
         self.groups += 1
         return self.groups
 
@@ -231,7 +231,7 @@ class _Tracer:
 
 
 def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:
-    """What an expression is computed from: columns, aggregates, window functions, subqueries."""
+    """Yield the inputs of an expression: columns, aggregates, window functions and subqueries."""
     for part in node.walk(prune=_is_leaf):
         if _is_leaf(part):
             yield part
@@ -258,8 +258,10 @@ def _with(node: exp.Expr, leaves: Sequence[exp.Expr], values: Sequence[exp.Expr]
 
 
 def _null(node: exp.Expr) -> exp.Expr:
-    """NULL of the type of a value; a bound adds intervals to it, which not every engine lets an
-    untyped one."""
+    """Return NULL of the type of a value.
+
+    A bound adds intervals to it, and not every engine adds one to an untyped NULL.
+    """
     kind = node.type
     if kind is not None and not kind.is_type("unknown"):
         return exp.cast(exp.null(), kind.copy())

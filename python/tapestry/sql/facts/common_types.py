@@ -1,4 +1,4 @@
-"""The type of a value where it is certain, and the one that two sides of a set operation share.
+"""The type of a value where it is certain, and the common type of two sides of a set operation.
 
 The parser's own types are guesses (it takes ``1.5`` for a DOUBLE, ``nvl(i, 0)`` for a BIGINT). A
 cast by a guess could change values, so here a type is one that Spark is known to give, or none.
@@ -47,7 +47,7 @@ _FIXED: dict[type[exp.Expr], str] = {
 
 
 def type_of(value: exp.Expr) -> str:
-    """The type's name in Spark, "" where it is not certain, "void" of a bare NULL.
+    """Return the name of the type in Spark, "" if it is not certain, "void" for a bare NULL.
 
     >>> [type_of(exp.maybe_parse(text, dialect="spark")) for text in ("1.50", "2 / 3", "f(1)")]
     ['decimal(3,2)', 'double', '']
@@ -69,7 +69,7 @@ def type_of(value: exp.Expr) -> str:
 
 
 def shape_of(value: exp.Expr) -> str:
-    """The text with types in the place of columns: values of one shape are of one type.
+    """Return the text with types in place of columns: values of one shape have one type.
 
     Spark types an expression by its functions, its literals and the types of its columns alone.
     """
@@ -88,7 +88,7 @@ def shape_of(value: exp.Expr) -> str:
 
 
 def common_type(one: str, other: str) -> str:
-    """The type that Spark widens both to in a set operation; "" where that is not certain.
+    """Return the type to which Spark widens both in a set operation; "" if that is not certain.
 
     Not certain are those that ``spark.sql.ansi.enabled`` decides: strings beside anything else,
     FLOAT beside whole numbers.
@@ -114,7 +114,7 @@ def common_type(one: str, other: str) -> str:
 
 
 def shared_type(values: Sequence[exp.Expr]) -> str | None:
-    """The type that Spark gives to all of these values, "" where they have one; None: unknown.
+    """Return the type that Spark gives to all of these values, "" if it gives one; None: unknown.
 
     >>> [shared_type([exp.maybe_parse(t, dialect="spark") for t in texts])
     ...  for texts in (("1", "2.5"), ("f(1)", "f(1)"), ("1", "'a'"))]
@@ -132,7 +132,7 @@ def shared_type(values: Sequence[exp.Expr]) -> str | None:
 
 
 def as_type(value: exp.Expr, name: str) -> exp.Expr:
-    """The value as this type, cast where it is not one for certain."""
+    """Return the value, cast to this type unless it is certain to have it."""
     if name in ("", "void") or type_of(value) == name:
         return value
     kind = exp.DataType.build("timestamptz" if name == "timestamp" else name, dialect="spark")
@@ -155,14 +155,16 @@ def _name(kind: exp.DataType) -> str:
 
 @lru_cache(maxsize=1000)
 def _simple_name(kind: exp.DType, sizes: tuple[int, ...]) -> str:
-    """To write a type takes as long as a hundred comparisons of names."""
+    """Return the name of a type, cached: writing a type takes as long as a hundred comparisons."""
     params = [exp.DataTypeParam(this=exp.Literal.number(size)) for size in sizes]
     name = exp.DataType(this=kind, expressions=params).sql("spark")
     return name.lower().replace(", ", ",")
 
 
 def _of_number(text: str) -> str:
-    """A literal's type: whole numbers as small as fits, DECIMAL with a point, DOUBLE with an E."""
+    """Return a literal's type: the smallest whole number type, DECIMAL with a point, DOUBLE with
+    E.
+    """
     if "e" in text.lower():
         return "double"
     _, digits, exponent = Decimal(text).as_tuple()
@@ -174,7 +176,7 @@ def _of_number(text: str) -> str:
 
 
 def _digits(name: str) -> tuple[int, int] | None:
-    """Digits in all and behind the point, as a DECIMAL."""
+    """Return the precision and the scale of a type as a DECIMAL."""
     if name in _WHOLE:
         return _WHOLE[name], 0
     found = _DECIMAL.fullmatch(name)
@@ -188,7 +190,7 @@ def _wider(one: tuple[int, int], other: tuple[int, int]) -> str:
 
 
 def _of_clock(value: exp.Expr) -> str:
-    """Of a reading of the clock, by any of its names."""
+    """Return the type of a reading of the clock, by any of its names."""
     if isinstance(value, exp.CurrentDate) or value.name.lower() == "curdate":
         return "date"
     local = isinstance(value, exp.Localtimestamp) or value.name.lower() == "localtimestamp"
@@ -196,7 +198,10 @@ def _of_clock(value: exp.Expr) -> str:
 
 
 def _of_sum(value: exp.Expr) -> str:
-    """Of numbers but DECIMALs, whose digits grow, and of a timestamp beside an interval."""
+    """Return the type of a sum or quotient of numbers, or of a timestamp and an interval.
+
+    DECIMALs have none here, as their digits grow.
+    """
     left, right = type_of(value.this), type_of(value.expression)
     if left in ("timestamp", "timestamp_ntz") and isinstance(value.expression, exp.Interval):
         return left
@@ -206,19 +211,19 @@ def _of_sum(value: exp.Expr) -> str:
 
 
 def _of_size(value: exp.Expr) -> str:
-    """Of abs(): what it is of, where that is a number."""
+    """Return the type of abs(): that of its argument, if it is a number."""
     name = type_of(value.this)
     return name if name in (*_WHOLE, "float", "double") or name.startswith("decimal(") else ""
 
 
 def _of_text(value: exp.Expr) -> str:
-    """Of ``||`` and concat(): text beside anything is text; arrays or binaries alone are not."""
+    """Return the type of ``||`` or concat(): STRING if any part is one, else none."""
     parts = value.expressions or [value.this, value.expression]
     return "string" if any(type_of(part) == "string" for part in parts) else ""
 
 
 def _of_element(value: exp.Expr) -> str:
-    """Of what an array or a map in a column holds."""
+    """Return the type of an element of an array, or of a value of a map, in a column."""
     outer = value.this.type if isinstance(value.this, exp.Column) else None
     if outer is None or not outer.is_type("array", "map") or SHAPE in value.this.meta:
         return ""
@@ -226,12 +231,15 @@ def _of_element(value: exp.Expr) -> str:
 
 
 def _of_first(value: exp.Expr) -> str:
-    """Of NULLIF: what its first argument is."""
+    """Return the type of NULLIF: that of its first argument."""
     return type_of(value.this)
 
 
 def _of_choice(value: exp.Expr) -> str:
-    """CASE, IF, NVL2, COALESCE of values of one type; NULL takes the others' type."""
+    """Return the type of CASE, IF, NVL2 or COALESCE over values of one type.
+
+    NULL takes the type of the others.
+    """
     if isinstance(value, exp.Case):
         results = [branch.args["true"] for branch in value.args["ifs"]] + [
             value.args.get("default")

@@ -1,7 +1,7 @@
-"""Facts about a side of a comparison that reads the clock: what kind of value it is, and coercions.
+"""Facts about a side of a comparison that reads the clock: its kind of value, and coercions.
 
 Spark widens the two sides of a comparison to one type; these are its rules for timestamps, dates
-and whole numbers.  What has no kind here is not known to be monotone in now(), and is refused.
+and whole numbers.  A side without a kind is not known to be monotone in now(), and is refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ClockComparison:
         self.zone = zone
 
     def refuse(self, reason: str = "", hint: str = "") -> Refusal:
-        """The refusal of this comparison, to be raised; one code stands for all of these."""
+        """Return the refusal of this comparison, to be raised; all have one error code."""
         text = self.comparison.sql("spark")
         return Refusal(
             reason or f"a condition on now() {NOT_MONOTONE}",
@@ -86,7 +86,7 @@ class ClockComparison:
             )
 
     def need_one_clock(self) -> None:
-        """Raise Refusal where local times have another order than instants, or distances."""
+        """Raise Refusal if local times and instants differ in order or distances."""
         if not self.fixed_zone:
             raise self.refuse(
                 f"Spark takes local times, which jump in the session time zone {self.zone}",
@@ -95,7 +95,7 @@ class ClockComparison:
             )
 
     def kind(self, side: exp.Expr) -> str:
-        """timestamp, date, number or interval: what a side that reads the clock evaluates to."""
+        """Return the kind of a side that reads the clock: timestamp, date, number or interval."""
         while isinstance(side, exp.Paren):
             side = side.this
         if isinstance(side, exp.Localtimestamp | exp.CurrentDatetime):
@@ -122,7 +122,7 @@ class ClockComparison:
         raise self.refuse()
 
     def kind_of_cast(self, side: exp.Cast) -> str:
-        """What a cast of a reading of the clock evaluates to."""
+        """Return the kind of a cast of a reading of the clock."""
         target = side.args["to"]
         if target.is_type("date"):
             return "date"
@@ -133,7 +133,7 @@ class ClockComparison:
         raise self.refuse()
 
     def kind_of_sum(self, side: exp.Expr) -> str:
-        """What a sum with a reading of the clock evaluates to."""
+        """Return the kind of a sum of a reading of the clock with something else."""
         left, right = side.this, side.expression
         on_left = timing.reads_now(left)
         kind = self.kind(left if on_left else right)
@@ -153,7 +153,7 @@ class ClockComparison:
         return "interval"
 
     def as_timestamp(self, other: exp.Expr) -> exp.Expr:
-        """The other side of a comparison with a timestamp, as TIMESTAMP."""
+        """Return the other side of a comparison with a timestamp, as TIMESTAMP."""
         if is_timestamp(other) and not other.is_type("timestampntz"):
             return other
         known = other.type is None or other.is_type("unknown", "null")
@@ -166,7 +166,7 @@ class ClockComparison:
         )
 
     def as_date(self, other: exp.Expr) -> exp.Expr:
-        """The other side of a comparison with a date, as DATE."""
+        """Return the other side of a comparison with a date, as DATE."""
         if other.is_type("date"):
             return other
         if other.is_type("text", "varchar", "char", "null"):
@@ -177,7 +177,7 @@ class ClockComparison:
         )
 
     def as_number(self, other: exp.Expr) -> exp.Expr:
-        """The other side of a comparison with a number; Refusal where its type is not known."""
+        """Return the other side of a comparison with a number; Refusal if its type is unknown."""
         if other.is_type(*NUMBERS):
             return other
         raise self.refuse(
@@ -185,7 +185,10 @@ class ClockComparison:
         )
 
     def as_integer(self, other: exp.Expr) -> exp.Expr:
-        """A count of days or units; Refusal where it is not a whole number, or reads the clock."""
+        """Return a count of days or units.
+
+        Raises Refusal if it is not a whole number, or reads the clock.
+        """
         if timing.reads_now(other):
             raise self.refuse("now() stands twice in one sum", "subtract it away, or write it once")
         if other.is_type(*INTEGERS):

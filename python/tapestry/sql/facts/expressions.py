@@ -25,14 +25,14 @@ NUMBERS = (*INTEGERS, exp.DType.DECIMAL, exp.DType.DOUBLE, exp.DType.FLOAT)
 
 
 def typed(node: exp.Expr, kind: str) -> exp.Expr:
-    """A copy of the node with this type: timestamp, date or one of Spark's."""
+    """Return a copy of the node with this type: timestamp, date or one of Spark's."""
     copy = node.copy()
     copy.type = exp.DataType.build("timestamptz" if kind == "timestamp" else kind)
     return copy
 
 
 def typed_like(node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """A copy of the node with the type of another one."""
+    """Return a copy of the node with the type of another one."""
     copy = node.copy()
     copy.type = other.type
     return copy
@@ -49,21 +49,21 @@ def is_exact(node: exp.Expr) -> bool:
 
 
 def timestamp(node: exp.Expr) -> exp.Expr:
-    """The node as TIMESTAMP, cast where it is not one."""
+    """Return the node as TIMESTAMP, cast if it is not one."""
     if is_timestamp(node) and not node.is_type("timestampntz"):
         return node.copy()
     return typed(exp.cast(node.copy(), "timestamptz"), "timestamp")
 
 
 def to_date(node: exp.Expr) -> exp.Expr:
-    """The node as DATE, cast where it is not one."""
+    """Return the node as DATE, cast if it is not one."""
     if node.is_type("date"):
         return node.copy()
     return typed(exp.cast(node.copy(), "date"), "date")
 
 
 def whole(node: exp.Expr) -> int | None:
-    """The value of a literal whole number, negative ones included; None for anything else."""
+    """Return the value of a literal whole number, possibly negative; None for anything else."""
     if isinstance(node, exp.Paren):
         return whole(node.this)
     if isinstance(node, exp.Neg):
@@ -73,7 +73,7 @@ def whole(node: exp.Expr) -> int | None:
 
 
 def number(value: int) -> exp.Expr:
-    """A whole number as SQL, typed."""
+    """Return a whole number as a typed SQL literal."""
     literal = exp.Literal.number(value)
     literal.type = exp.DataType.build("int")
     return literal
@@ -110,10 +110,10 @@ def negative(node: exp.Expr) -> exp.Expr:
 
 
 def within(count: exp.Expr, most: int) -> exp.Expr:
-    """The count, or ``most`` (less than ``-most``: that) in place of one further from 0.
+    """Return the count, limited to the range from ``-most`` to ``most``.
 
-    ``most`` units lead beyond every instant, so the same instants are before and behind; but no
-    sum with the count overflows, and NaN is the greatest number, as it is to Spark. NULL stays.
+    ``most`` units lead beyond every instant, so the same instants are before and behind; but no sum
+    with the count overflows, and NaN is the greatest number, as it is to Spark. NULL stays.
 
     >>> within(exp.column("k"), 12).sql("spark")
     'CASE WHEN k > 12 THEN 12 WHEN k < -12 THEN -12 ELSE k END'
@@ -154,7 +154,7 @@ def date_trunc(unit: str, node: exp.Expr) -> exp.Expr:
 
 
 def next_step(node: exp.Expr, unit: str) -> exp.Expr:
-    """One unit of a truncation later."""
+    """Return the instant one unit of a truncation later."""
     name = "MONTH" if unit == "QUARTER" else unit
     return exp.Add(this=node.copy(), expression=timing.interval(TRUNCATIONS[unit], name))
 
@@ -166,7 +166,10 @@ def timestamp_add(node: exp.Expr, count: exp.Expr, unit: str) -> exp.Expr:
 
 
 def counted_from(origin: exp.Expr, unit: str) -> Callable[[exp.Expr], exp.Expr]:
-    """What turns a count of whole units, towards zero, into the least instant that reaches it."""
+    """Return a function from a whole count of units to the least instant that reaches it.
+
+    The units are counted from ``origin``, towards zero.
+    """
 
     def at(count: exp.Expr) -> exp.Expr:
         above = timestamp_add(origin, count, unit)
@@ -184,7 +187,7 @@ def counted_from(origin: exp.Expr, unit: str) -> Callable[[exp.Expr], exp.Expr]:
 
 
 def from_epoch(micros: int) -> Callable[[exp.Expr], exp.Expr]:
-    """What turns a count of so many microseconds each since 1970 into a timestamp."""
+    """Return a function from a count of periods since 1970, each of ``micros``, to a timestamp."""
 
     def at(count: exp.Expr) -> exp.Expr:
         value, total = whole(count), timing.wrapped(count)
@@ -198,7 +201,7 @@ def from_epoch(micros: int) -> Callable[[exp.Expr], exp.Expr]:
 
 
 def new_year(year: exp.Expr) -> exp.Expr:
-    """January 1st of a year, also of one outside of the calendar's usual range."""
+    """Return January 1st of a year, also of one outside of the calendar's usual range."""
     months = exp.Mul(
         this=exp.Paren(
             this=exp.Sub(this=timing.wrapped(year), expression=exp.Literal.number(2000))

@@ -93,7 +93,7 @@ def span_of(node: exp.Expr) -> str:
 
 
 def is_in_days(node: exp.Expr) -> bool:
-    """Is an interval of fixed length one of days only, so that a date plus it is a date?"""
+    """Return whether an interval of fixed length has only days: a date plus it is a date."""
     if isinstance(node, exp.Paren | exp.Neg):
         return is_in_days(node.this)
     if isinstance(node, exp.Cast) and isinstance(node.to.this, exp.Interval):
@@ -151,7 +151,7 @@ def _is_time(node: exp.Expr) -> bool:
 
 
 def most_of(side: exp.Expr) -> int:
-    """A count of a number's units that leads from any instant beyond every other (years 1 to 9999).
+    """Return a count of units that leads from any instant beyond every other (years 1 to 9999).
 
     >>> most_of(exp.UnixSeconds(this=exp.CurrentTimestamp()))
     319680000000
@@ -168,10 +168,10 @@ def most_of(side: exp.Expr) -> int:
 
 
 def base_and_offset(bound: exp.Expr, zone: str) -> tuple[exp.Expr, int]:
-    """A bound as ``base + offset`` microseconds, with every interval of fixed length taken off.
+    """Return a bound as ``base`` and ``offset`` in microseconds, all fixed intervals taken off.
 
-    In a zone with transitions less than a day, in all: the whole days of a longer interval that
-    stands on the other side of a comparison would be those of the calendar there.
+    In a zone with transitions their sum is less than a day: the whole days of a longer interval,
+    moved to the other side of a comparison, would be days of the calendar there.
     """
     offset = 0
     while isinstance(bound, exp.Add | exp.Sub | exp.Paren):

@@ -1,4 +1,4 @@
-"""What stands in a FROM clause, and which SELECTs the rows of a query come from."""
+"""The relations of a FROM clause, and the SELECTs from which the rows of a query come."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlglot import exp
 
 
 def encloses_relation(node: exp.Expr) -> bool:
-    """Are these parentheses around a relation or a join, and not those of a SELECT?
+    """Return whether these parentheses enclose a relation or a join, not a SELECT.
 
     A SELECT may stand in several of them, as long as it has no name in there and joins nothing.
     """
@@ -51,7 +51,7 @@ def derived_tables(select: exp.Expr) -> Iterator[exp.Subquery]:
 
 
 def opened(query: exp.Expr) -> exp.Query:
-    """A query out of its parentheses."""
+    """Return a query without the parentheses around it."""
     while isinstance(query, exp.Subquery):
         query = query.this
     assert isinstance(query, exp.Query)
@@ -59,7 +59,7 @@ def opened(query: exp.Expr) -> exp.Query:
 
 
 def leaf_selects(query: exp.Expr) -> Iterator[exp.Select]:
-    """The SELECTs whose rows are those of a query, or are compared by its set operations."""
+    """Yield the SELECTs that make the rows of a query, or are compared by its set operations."""
     while isinstance(query, exp.Subquery):
         query = query.this
     if isinstance(query, exp.SetOperation):

@@ -1,4 +1,4 @@
-"""Does a block take several rows together: aggregates, window functions, groups, LIMIT?"""
+"""Tells whether a block combines several rows: aggregates, window functions, groups, LIMIT."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ GROUPINGS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Is this node itself an aggregate function (or a window function without its OVER)?"""
+    """Return whether this node is an aggregate function (or a window function without its OVER)."""
     return isinstance(node, exp.AggFunc | exp.RowNumber)
 
 
 def own_parts(select: exp.Select) -> Iterator[exp.Expr]:
-    """What stands in the select list and HAVING of a block, but for subqueries."""
+    """Yield the nodes in the select list and HAVING of a block, except those in subqueries."""
     having = select.args.get("having")
     for clause in [*select.selects, *([having] if having is not None else [])]:
         yield from clause.walk(prune=lambda node: isinstance(node, exp.Query))
 
 
 def aggregates(select: exp.Select) -> bool:
-    """Has a block aggregates of its own, outside of window functions?"""
+    """Return whether a block has aggregates of its own, outside of window functions."""
     return any(is_aggregate(part) and not _windowed(part) for part in own_parts(select))
 
 
 def is_global(select: exp.Select) -> bool:
-    """Does a block give one row of all rows, be they none?"""
+    """Return whether a block gives exactly one row for all rows, even if there are none."""
     if select.args.get("group") is not None:
         return False
     return aggregates(select) or select.args.get("having") is not None
@@ -43,12 +43,12 @@ def _windowed(node: exp.Expr) -> bool:
 
 
 def is_limited(node: exp.Expr) -> bool:
-    """Does LIMIT or OFFSET stand at a query itself?"""
+    """Return whether LIMIT or OFFSET stands at a query itself."""
     return node.args.get("limit") is not None or node.args.get("offset") is not None
 
 
 def is_grouped(node: exp.Expr) -> bool:
-    """Has a query an aggregate, a window function, a LIMIT, EXCEPT ALL in its outermost block?"""
+    """Return whether the outermost block has aggregates, window functions, LIMIT or EXCEPT ALL."""
     if is_limited(node):
         return True
     if isinstance(node, exp.SetOperation):  # how many copies a value has is a count
@@ -63,10 +63,10 @@ def is_grouped(node: exp.Expr) -> bool:
 
 
 def by_values(node: exp.Expr) -> bool:
-    """Do the answers of an arm, its CTEs written out, count by value (aggregates, section 1)?
+    """Return whether the answers of an arm count by value, with CTEs written out (aggregates, 1).
 
-    A derived table with DISTINCT or a set operation keeps the identity of what is joined to it;
-    one with an aggregate, a window function or a LIMIT makes the arm count by value.
+    A derived table with DISTINCT or a set operation keeps the identity of what is joined to it; one
+    with an aggregate, a window function or a LIMIT makes the arm count by value.
     """
     if isinstance(node, exp.SetOperation) or node.args.get("distinct"):
         return True
@@ -74,7 +74,7 @@ def by_values(node: exp.Expr) -> bool:
 
 
 def _grouped_below(node: exp.Expr) -> bool:
-    """Has a query, or a table of its FROM clause, an aggregate, a window function or a LIMIT?"""
+    """Return whether a query or a table in its FROM has an aggregate, window function or LIMIT."""
     node = node.unnest() if isinstance(node, exp.Subquery) else node
     if is_grouped(node):
         return True

@@ -1,4 +1,4 @@
-"""Names as the language takes them: which need quotes."""
+"""Identifiers in Spark SQL: when a name needs quotes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _SPARK = Dialect.get_or_raise("spark")
 
 
 def identifier(name: str) -> exp.Identifier:
-    """A name, in quotes where it needs them."""
+    """Return a name as an identifier, quoted if necessary."""
     return exp.to_identifier(name, quoted=needs_quotes(name))
 
 
 def needs_quotes(name: str) -> bool:
-    """Is this no name without quotes? Spark takes only ASCII letters, digits and _ for one."""
+    """Return whether a name needs quotes: Spark takes only ASCII letters, digits and _ without."""
     return not _PLAIN.fullmatch(name) or _is_word(name.lower())
 
 
 @lru_cache(maxsize=10_000)
 def _is_word(name: str) -> bool:
-    """Has the language a use of its own for it, so that it is no column where one may stand?
+    """Return whether a name is a keyword where a column may stand.
 
     >>> [_is_word(name) for name in ("from", "case", "null", "date", "id")]
     [True, True, True, False, False]

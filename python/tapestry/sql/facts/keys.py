@@ -1,4 +1,5 @@
-"""How an identity of an answer is written as text: ``_key`` (semantics, section 2, "Identity").
+"""The text by which an identity of an answer is written: ``_key`` (semantics, section 2,
+"Identity").
 
 Vocabulary only, shared by the rewriting, whose rows carry it, and the verification, whose static
 answers do: each finds out by itself *what* identifies an answer.
@@ -34,22 +35,24 @@ WIDTH = 18
 
 
 def of_row(row_id: exp.Expr) -> exp.Expr:
-    """The part of a table's row, which is there."""
+    """Return the part of a table's row, which exists."""
     return exp.cast(copied(row_id), "text")
 
 
 def perhaps(part: exp.Expr) -> exp.Expr:
-    """The part of a relation that may have no row: its columns, and so the part, are NULL then."""
+    """Return the part of a relation that may have no row; its columns and the part are NULL
+    then.
+    """
     return exp.Coalesce(this=copied(part), expressions=[nothing()])
 
 
 def nothing() -> exp.Expr:
-    """The part of a relation without a row."""
+    """Return the part of a relation without a row."""
     return exp.Literal.string(NOTHING)
 
 
 def of_values(values: Sequence[exp.Expr]) -> exp.Expr:
-    """What stands for a row that counts by value; NULL differs from every text."""
+    """Return the part of a row that counts by value; NULL differs from every text."""
     parts = []
     for value in values:
         spend(8 + 3 * size(value), "what identifies an answer")
@@ -61,7 +64,7 @@ def of_values(values: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def of_arm(number: int, parts: Sequence[exp.Expr]) -> exp.Expr:
-    """The key of an answer in the ``number``-th arm of a UNION ALL (1 where there is none)."""
+    """Return the key of an answer in the ``number``-th arm of a UNION ALL (1 if there is none)."""
     pieces: list[exp.Expr] = [exp.Literal.string(str(number))]
     for part in parts:
         spend(size(part), "what identifies an answer")
@@ -70,19 +73,19 @@ def of_arm(number: int, parts: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def nested(key: exp.Expr) -> exp.Expr:
-    """The part of a row of a derived table, whose own key this is."""
+    """Return the part of a row of a derived table, given the row's own key."""
     spend(2 + size(key), "what identifies an answer")
     pair = [exp.Literal.string(PART), exp.Literal.string(INNER)]
     return exp.Anonymous(this="REPLACE", expressions=[copied(key), *pair])
 
 
 def stamped(row_id: str, micros: str) -> str:
-    """SQL: a row id with its stamp; NULL for a row that never arrives."""
+    """Return SQL for a row id with its stamp; NULL for a row that never arrives."""
     return f"({row_id} || '{STAMP}' || LPAD(CAST({micros} AS STRING), {WIDTH}, ' '))"
 
 
 def first_stamp(key: str) -> str:
-    """SQL: the first stamp in a key, NULL where there is none.
+    """Return SQL for the first stamp in a key, NULL if there is none.
 
     It is that of the first relation of FROM, however many derived tables deep, if that has one.
     """

@@ -1,4 +1,4 @@
-"""Keys of a query: columns by whose values its rows fall apart (aggregates, section 2).
+"""Finds keys of a query: columns that partition its rows (aggregates, section 2).
 
 A key K commutes: the rows of the query with K = κ depend on the rows with K = κ of the *covered*
 uses of tables, and on all rows of the others. What changes for κ is then evaluated over the rows of
@@ -37,7 +37,7 @@ UNCUT = ("map", "variant", "interval", "object")
 def find_keys(
     tree: exp.Query, tables: Mapping[str, SourceTable]
 ) -> dict[str, tuple[exp.Expr, ...]]:
-    """What carries the key, by the alias of each covered use; empty for K = ().
+    """Return the expressions of the key, by alias of the covered use; empty for K = ().
 
     Of all components those that cover most uses are taken; of these, all, up to ``LONGEST``.
     """
@@ -54,7 +54,7 @@ def find_keys(
 
 @dataclass
 class _Block:
-    """One SELECT: its relations, which of them an outer join may leave out, its equalities.
+    """One SELECT: its relations, those that an outer join may leave out, and its equalities.
 
     ``strong`` equalities are fulfilled by every row of the block; of ``weak`` ones, from a column
     to another, the second one's row is left out, or is looked at, only where they are.
@@ -70,12 +70,12 @@ class _Block:
 
     @cached_property
     def mixed(self) -> bool:
-        """Does it take rows of all keys together: LIMIT, or one row of all rows?"""
+        """Return whether the block takes rows of all keys together: LIMIT, or one global row."""
         return is_limited(self.node) or is_global(self.node)
 
     @cached_property
     def partitions(self) -> list[list[exp.Expr]]:
-        """The expressions that each window function of its own partitions by."""
+        """Return the PARTITION BY expressions of each window function of the block."""
         windows = [one for one in own_parts(self.node) if isinstance(one, exp.Window)]
         return [one.args.get("partition_by") or [] for one in windows]
 
@@ -85,7 +85,7 @@ class _Block:
         return list(_subqueries(self.node))
 
     def apart(self, equal: set[Column]) -> bool:
-        """Does it tell rows of different keys apart wherever it takes several together?"""
+        """Return whether rows of different keys stay apart wherever several are taken together."""
         if self.mixed:
             return False
         group = self.node.args.get("group")
@@ -112,7 +112,7 @@ class _Block:
         return block
 
     def relation(self, node: exp.Expr) -> set[str]:
-        """Take a relation of FROM in; the aliases that stand in it."""
+        """Add a relation of FROM; return the aliases in it."""
         if encloses_relation(node):
             found = self.relation(node.this)
         else:
@@ -123,7 +123,7 @@ class _Block:
         return found
 
     def join(self, node: exp.Join, left: set[str]) -> set[str]:
-        """Take a join in; the aliases of its right side."""
+        """Add a join; return the aliases of its right side."""
         right = self.relation(node.this)
         side, on = node.side, node.args.get("on")
         equal = list(equalities(on)) if on is not None else []
@@ -142,11 +142,11 @@ class _Block:
         return right
 
     def equal_to(self, start: set[Column]) -> set[Column]:
-        """The columns that equal one of these in every row of the block."""
+        """Return the columns that equal one of these in every row of the block."""
         return _closed(start, _both_ways(self.strong))
 
     def reached(self, found: set[Column]) -> set[Column]:
-        """These columns, and those of rows that are looked at only where they equal one."""
+        """Return these columns and those of rows that are read only where they equal one."""
         return _closed(found, [*_both_ways(self.strong), *self.weak])
 
 
@@ -158,7 +158,7 @@ def _both_ways(equal: Sequence[Pair]) -> list[Pair]:
 
 
 def _closed(start: set[Column], steps: Sequence[Pair]) -> set[Column]:
-    """The columns that steps from one to another lead to from these."""
+    """Return the columns that can be reached from these by the steps."""
     found, before = set(start), -1
     while before != len(found):
         before = len(found)
@@ -178,13 +178,13 @@ class Finder:
         self.outputs: dict[tuple[int, int], Covered | None] = {}
 
     def block(self, node: exp.Select) -> _Block:
-        """A SELECT, taken apart."""
+        """Return the block of a SELECT, cached."""
         if id(node) not in self.blocks:
             self.blocks[id(node)] = _Block.made(node)
         return self.blocks[id(node)]
 
     def components(self, tree: exp.Expr) -> Iterator[Covered]:
-        """What each component that commutes covers."""
+        """Yield, for each component that commutes, the uses that it covers."""
         node = opened(tree)
         if not isinstance(node, exp.Select):
             for place in range(len(_first(node).selects)):
@@ -204,7 +204,7 @@ class Finder:
                     yield from self.components(relation.this)
 
     def commuting(self, node: exp.Select, value: exp.Expr) -> Covered | None:
-        """What a column of the FROM clause of a block covers; None where it does not commute."""
+        """Return the uses that a column of a FROM clause covers; None if it does not commute."""
         block, alias = self.block(node), _alias(value)
         if not block.whole or alias in block.perhaps or not _cut(value):
             return None
@@ -218,18 +218,20 @@ class Finder:
         return self.covered(block, equal)
 
     def of(self, node: exp.Select, column: exp.Column) -> Iterator[tuple[str, exp.Expr]]:
-        """The uses that a column of a relation of FROM is read of, each with its column there."""
+        """Yield the uses from which a column of a FROM relation is read, each with its column
+        there.
+        """
         if column.table in self.tables:
             yield column.table, column
         else:
             yield from (self.inside(self.block(node), *_column(column)) or {}).items()
 
     def cuts(self, block: _Block, alias: str, name: str) -> bool:
-        """Has every row of a block its κ from a use that is cut to the keys looked at?"""
+        """Return whether every row of a block has its κ from a use cut to the changed keys."""
         return alias in self.tables or self.inside(block, alias, name) is not None
 
     def inside(self, block: _Block, alias: str, name: str) -> Covered | None:
-        """What a column of a derived table covers inside of it; None where it does not commute."""
+        """Return the uses that a derived table's column covers; None if it does not commute."""
         relation = block.relations.get(alias)
         if not isinstance(relation, exp.Subquery):
             return None
@@ -239,7 +241,7 @@ class Finder:
         return self.output(relation.this, names.index(name.lower()))
 
     def output(self, node: exp.Expr, place: int) -> Covered | None:
-        """What a column of a query's select list covers; None where it does not commute."""
+        """Return the uses that a column of a select list covers; None if it does not commute."""
         asked = (id(node), place)
         if asked not in self.outputs:
             self.outputs[asked] = self._output(node, place)
@@ -260,7 +262,7 @@ class Finder:
         return self.commuting(node, item) if isinstance(item, exp.Column) else None
 
     def covered(self, block: _Block, equal: set[Column]) -> Covered:
-        """The uses that columns of a block reach, in its FROM clause and its subqueries."""
+        """Return the uses that columns of a block reach, in its FROM clause and its subqueries."""
         found: Covered = {}
         for alias, name in sorted(block.reached(equal)):
             inside: Covered | None = {alias: exp.column(identifier(name), table=alias)}
@@ -274,7 +276,7 @@ class Finder:
         return found
 
     def in_expression(self, query: exp.Expr, outer: set[Column]) -> Covered:
-        """What a subquery of an expression reads of the rows of a key alone."""
+        """Return the uses of a subquery that are read only for the rows of a key."""
         compared = _compared_in(query)
         if compared is not None and _column(compared) in outer and _first(query).selects:
             item = _first(query).selects[0].unalias()
@@ -298,7 +300,7 @@ class Finder:
 
 
 def _grouped_by(group: exp.Expr, equal: set[Column]) -> bool:
-    """Is one of these columns in every grouping set?"""
+    """Return whether one of these columns is in every grouping set."""
     if _among(group.expressions, equal):
         return True
     for item in group.expressions:
@@ -353,7 +355,7 @@ def _column(value: exp.Expr) -> Column:
 
 
 def _alias(value: exp.Expr) -> str:
-    """The one relation that a value is computed from; '' for several, or none."""
+    """Return the one relation that a value is computed from; '' for several, or none."""
     if value.find(exp.Query, exp.AggFunc, exp.Window) or timing.contains_now(value):
         return ""
     tables = {column.table for column in value.find_all(exp.Column)}

@@ -32,7 +32,7 @@ _MOST = 12 * 12_000
 
 
 def months_in(length: exp.Expr) -> exp.Expr | None:
-    """How many months an interval of months and years has; None of any other, and of the clock.
+    """Return the months of an interval of months and years; None for any other, or with the clock.
 
     >>> from sqlglot import parse_one
     >>> texts = ("25 months", "'-2' years", "'1-3' year to month", "'1 month 1 day'")
@@ -67,7 +67,9 @@ def months_in(length: exp.Expr) -> exp.Expr | None:
 
 
 def months_added(call: exp.TimestampAdd) -> exp.Expr | None:
-    """``timestampadd(month, n, x)`` of a date x as ``add_months(x, n)``; None of other units."""
+    """Return ``timestampadd(month, n, x)`` of a date x as ``add_months(x, n)``; None for other
+    units.
+    """
     size = _MONTHS.get(unit_name(call.args.get("unit")))
     if size is None or not _is_count(call.expression):
         return None
@@ -76,7 +78,10 @@ def months_added(call: exp.TimestampAdd) -> exp.Expr | None:
 
 
 def _product(one: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Of two whole numbers, folded where they are literals; a count of years is clamped before."""
+    """Return the product of two whole numbers, folded if both are literals.
+
+    A count of years is clamped first, so that the product does not overflow.
+    """
     left, right = whole(one), whole(other)
     if left is not None and right is not None:
         return number(left * right)
@@ -101,18 +106,18 @@ def _count(node: exp.Expr | None) -> exp.Expr | None:
 
 
 def _is_count(node: exp.Expr) -> bool:
-    """Is it a whole number? To the parser ``n * INTERVAL 1 DAY`` is one, as n."""
+    """Return whether a node is a whole number; to the parser ``n * INTERVAL 1 DAY`` is one, too."""
     known = node.is_type(*INTEGERS) and node.find(exp.Interval) is None
     return bool(known and not timing.contains_now(node))
 
 
 def add_months(day: exp.Expr, months: exp.Expr) -> exp.Expr:
-    """The day so many months later, or the last one of that month."""
+    """Return the day ``months`` months later, or the last day of that month."""
     return typed(exp.AddMonths(this=day.copy(), expression=timing.wrapped(months)), "date")
 
 
 def months_reach(day: exp.Expr, months: exp.Expr) -> exp.Expr:
-    """The least date that is on or after ``day``, so many months later.
+    """Return the least date from which ``months`` months lead to ``day`` or beyond.
 
     It is c, that many months before the day, or the date after it: c has the day's number in its
     month, and then reaches the day and no date before c does, or c is the last one of a month that

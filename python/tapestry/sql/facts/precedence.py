@@ -1,4 +1,4 @@
-"""How tightly operators bind: to Spark, and to the parser where that differs."""
+"""Precedence of operators: in Spark, and in the parser where it differs."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ _AS_PARSED: dict[type[exp.Expr], int] = {
 
 
 def binds(node: exp.Expr) -> int:
-    """How tightly a node's operator binds to Spark."""
+    """Return the precedence of a node's operator in Spark."""
     return _LEVELS.get(type(node), ATOM)
 
 
 def binds_as_parsed(node: exp.Expr) -> int:
-    """How tightly the parser takes it to bind."""
+    """Return the precedence of a node's operator in the parser."""
     return _AS_PARSED.get(type(node), binds(node))
 
 
 def is_torn(node: exp.Expr) -> bool:
-    """Would a text without parentheses around the node be read as another tree, by either?
+    """Return whether a text without parentheses around the node would be read as another tree.
 
     >>> inner = exp.Add(this=exp.column("a"), expression=exp.column("b"))
     >>> outer = exp.Mul(this=inner, expression=exp.column("c"))

@@ -58,7 +58,7 @@ class Names:
     taken: set[str] = field(default_factory=lambda: set(INTERNAL))
 
     def new(self, wanted: str) -> str:
-        """The wanted alias, or the next free one with a number."""
+        """Return the wanted alias, with a number appended if it is taken."""
         name, count = wanted, 1
         while name.lower() in self.taken:
             count += 1
@@ -68,7 +68,10 @@ class Names:
 
 
 def member(query: Bag | SetQuery | UnionAll, values: tuple[exp.Expr, ...]) -> Formula:
-    """When is this row of values in the answer? Values compare with ``<=>`` (NULLs are equal)."""
+    """Return the formula that holds when this row of values is in the answer.
+
+    Values are compared with ``<=>`` (NULLs are equal).
+    """
     if isinstance(query, UnionAll):
         return any_of(*(member(part, values) for part in query.inputs))
     if isinstance(query, Bag):
@@ -87,7 +90,9 @@ def member(query: Bag | SetQuery | UnionAll, values: tuple[exp.Expr, ...]) -> Fo
 
 
 def timeless(query: _Q) -> _Q:
-    """The query itself; Refusal where its rows are compared by values that read the clock."""
+    """Return the query itself; raise Refusal if its rows are compared by values that read the
+    clock.
+    """
     for arm in _all_arms(query):
         for value in arm.select:
             if timing.contains_now(value):
@@ -102,7 +107,7 @@ def timeless(query: _Q) -> _Q:
 
 
 def negated(formula: Formula) -> Formula:
-    """The negation of a membership formula, which is never unknown."""
+    """Return the negation of a membership formula, which is never unknown."""
     spend(1, "rows of queries that count by value")
     if isinstance(formula, And):
         return any_of(*(negated(part) for part in formula.parts))
@@ -113,7 +118,7 @@ def negated(formula: Formula) -> Formula:
 
 
 def universe_of(query: Bag | SetQuery | UnionAll) -> tuple[Arm, ...]:
-    """Arms whose values are all that the query may ever hold (of EXCEPT, the left side's)."""
+    """Return arms with all values that the query may ever hold (of EXCEPT, the left side's)."""
     if isinstance(query, Bag):
         spend(len(query.arms), "rows of queries that count by value")
         return query.arms
@@ -123,7 +128,7 @@ def universe_of(query: Bag | SetQuery | UnionAll) -> tuple[Arm, ...]:
 
 
 def arms_of(query: Bag | SetQuery, names: Names) -> list[Arm]:
-    """The rows of a query as arms: for EXISTS it does not matter how often a row comes."""
+    """Return the rows of a query as arms; under EXISTS duplicates do not matter."""
     if isinstance(query, Bag):
         return list(query.arms)
     if query.operator in ("distinct", "union"):
@@ -132,7 +137,7 @@ def arms_of(query: Bag | SetQuery, names: Names) -> list[Arm]:
 
 
 def found_in(query: Bag | SetQuery | UnionAll) -> list[Arm]:
-    """The rows of a query under EXISTS, which asks whether there is one: no table of values.
+    """Return the rows of a query under EXISTS as arms, without a table of values.
 
     ``A EXCEPT B`` has a row iff A has one whose values are not in B; INTERSECT alike.
     """
@@ -154,7 +159,7 @@ def found_in(query: Bag | SetQuery | UnionAll) -> list[Arm]:
 
 
 def counted(query: SetQuery, names: Names) -> Arm:
-    """The rows of a query that counts by value, each value once, as one arm."""
+    """Return the rows of a query that counts by value, each value once, as one arm."""
     listed = tuple(f"c{i}" for i, _ in enumerate(universe_of(query)[0].select, start=1))
     table, values = value_table(query, names.new("v"), listed)
     key = keys.of_values(values)
@@ -164,7 +169,7 @@ def counted(query: SetQuery, names: Names) -> Arm:
 def value_table(
     query: SetQuery, alias: str, columns: tuple[str, ...]
 ) -> tuple[DerivedTable, tuple[exp.Expr, ...]]:
-    """All values that a query may ever hold as a table, and its columns, typed."""
+    """Return a table of all values that a query may ever hold, and its typed columns."""
     hint = "move the condition on the outer row out of it, into the WHERE around it"
     _refuse_correlated(query, "a derived table that counts by value", hint)
     universe = universe_of(query)
@@ -181,7 +186,7 @@ def value_table(
 
 
 def _weight(arms: Iterable[Arm]) -> int:
-    """How many arms there are, each counted wherever passes come upon it.
+    """Return the number of arms, each counted as often as passes visit it.
 
     A table by value is in FROM, and once more in the condition beside it: a nest of them doubles
     with each level.
@@ -203,7 +208,10 @@ def _weight(arms: Iterable[Arm]) -> int:
 
 
 def _refuse_correlated(query: Bag | SetQuery, what: str, hint: str) -> None:
-    """A table of values cannot see the row around it, nor can a NOT EXISTS two levels down."""
+    """Raise Refusal if a query reads columns of the row around it, as a table of values cannot.
+
+    Nor can a NOT EXISTS two levels down.
+    """
     for arm in _all_arms(query):
         for column in _outer_columns(arm, frozenset()):
             raise Refusal(
@@ -223,7 +231,7 @@ def _all_arms(query: Bag | SetQuery | UnionAll) -> Iterator[Arm]:
 
 
 def _outer_columns(arm: Arm, around: frozenset[str]) -> Iterator[exp.Column]:
-    """Columns of tables that stand neither in the arm nor in those around it within the query."""
+    """Yield the columns of tables outside of the arm and of those around it in the query."""
     spend(_ARM + len(arm.tables), "rows of queries that count by value")
     known = around | {table.alias for table in arm.tables}
     joined = [table for table in arm.tables if isinstance(table, SourceTable)]
@@ -252,12 +260,14 @@ def _same(arm: Arm, values: tuple[exp.Expr, ...]) -> list[Formula]:
 
 
 def one(query: Bag | SetQuery | UnionAll) -> Bag | SetQuery:
-    """A UNION ALL inside of a set operation: values count once anyway."""
+    """Return a UNION ALL inside of a set operation as one that counts by value, which is the same
+    there.
+    """
     return SetQuery("union", query.inputs) if isinstance(query, UnionAll) else query
 
 
 def union_all(sides: list[Bag | SetQuery | UnionAll]) -> UnionAll:
-    """The arms of all sides beside each other."""
+    """Return a UNION ALL of the arms of all sides."""
     flat: list[Bag | SetQuery] = []
     for side in sides:
         flat.extend(side.inputs if isinstance(side, UnionAll) else (side,))

@@ -1,4 +1,4 @@
-"""Walks over a whole query: over the arms before it is in standard form, over the blocks after.
+"""Walks over a whole query: over arms before it is in standard form, over blocks afterwards.
 
 Each sees what stands in FROM by value and under [NOT] EXISTS too, at every depth, and each formula
 or table that several places share once, so that it stays shared.
@@ -35,7 +35,7 @@ first, which are changed already. It keeps its tables."""
 
 
 class _Once:
-    """What something became, by its identity; it is kept, so that this stays its own."""
+    """A cache of results by the identity of their argument, which it keeps alive."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[object, object]] = {}
@@ -47,7 +47,7 @@ class _Once:
 
 
 class ArmWalk:
-    """Changes arms from the inside out: a subclass says what becomes of ``leaf`` and ``arms``."""
+    """Changes arms from the inside out; a subclass overrides ``leaf`` and ``arms``."""
 
     def __init__(self) -> None:
         self._once = _Once()
@@ -57,15 +57,15 @@ class ArmWalk:
         return tuple(with_arms(part, map(self.arm, part.arms)) for part in parts)
 
     def leaf(self, formula: Formula) -> Formula:
-        """What becomes of a formula that has no parts."""
+        """Return the changed form of a formula that has no parts."""
         return formula
 
     def arms(self, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
-        """What becomes of the arms of a subquery, or of a table by value."""
+        """Return the changed form of the arms of a subquery, or of a table by value."""
         return tuple(map(self.arm, arms))
 
     def arm(self, arm: Arm) -> Arm:
-        """The arm with what stands in it changed."""
+        """Return the arm with everything in it changed."""
         return replace(
             arm, tables=tuple(map(self.table, arm.tables)), where=self.formula(arm.where)
         )
