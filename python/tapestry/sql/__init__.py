@@ -1,4 +1,4 @@
-"""The theory: a query's text and a catalog in, a rewritten query or a refusal out.
+"""Rewrites queries: takes a query's text and a catalog, gives a rewritten query or a refusal.
 
 Knows sqlglot; knows nothing of Spark's sessions, dbt or Jinja.
 """

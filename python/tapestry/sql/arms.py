@@ -31,7 +31,7 @@ class Formed:
 
     @property
     def select_lists(self) -> tuple[tuple[exp.Expr, ...], ...]:
-        """Those of its blocks."""
+        """The select lists of its blocks."""
         return tuple(block.select for block in self.blocks)
 
 
@@ -102,17 +102,17 @@ class Lifted:
 
     @property
     def by_value(self) -> bool:
-        """Do its answers count by value, and are new ones told from those that are known?"""
+        """Whether its answers count by value, and new ones are told from known ones."""
         return not self.by_rows
 
     @property
     def select_lists(self) -> tuple[tuple[exp.Expr, ...], ...]:
-        """That of its query."""
+        """The select list of its query."""
         return (tuple(self.tree.selects),)
 
     @property
     def all_tables(self) -> tuple[SourceTable, ...]:
-        """The uses of sources, those of ``changes`` too."""
+        """The uses of sources, including those of ``changes``."""
         copies = [table for change in self.changes for table in change.tables]
         return (*self.tables, *copies)
 
@@ -153,7 +153,7 @@ class KeptGroups(Lifted, Formed):
     where: exp.Expr | None = None
 
     def at_instants(self) -> AtInstants:
-        """The same, to be evaluated at instants."""
+        """Return this arm as one that is evaluated at instants."""
         return AtInstants(**{one.name: getattr(self, one.name) for one in fields(Lifted)})
 
 
@@ -192,12 +192,12 @@ def with_arms(part: Part, arms: Iterable[Arm]) -> Part:
 
 
 def with_blocks(part: Part, change: Callable[[Block], Block]) -> Part:
-    """The arm with each of its blocks changed."""
+    """Return the arm with each of its blocks changed."""
     if isinstance(part, AtInstants):
         return part
     return replace(part, blocks=tuple(map(change, part.blocks)))
 
 
 def evaluated(part: Part) -> tuple[Evaluated, ...]:
-    """What strategies evaluate of an arm."""
+    """Return the parts of an arm that strategies evaluate: the arm itself, or its blocks."""
     return (part,) if isinstance(part, Lifted) else part.blocks

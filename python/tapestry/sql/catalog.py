@@ -1,4 +1,4 @@
-"""What a query may read: sources with their columns and arrival, and views over them."""
+"""The relations that a query may read: sources with columns and arrival, and views over them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Column:
 
 @lru_cache(maxsize=1_000)
 def _built(text: str) -> exp.DataType:
-    """A type; the thousands of columns of a schema have few."""
+    """Return a type, cached, as a schema's thousands of columns have few types."""
     return exp.DataType.build(text, dialect="spark")
 
 
@@ -55,7 +55,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Exploded(Source):
-    """A source with a generator behind each of its rows: a source itself, which is read from one.
+    """A source with a generator applied to each of its rows, itself a source.
 
     A row of it is there as long as its row of ``base`` is, and its place among what is generated
     tells it from the others. So everything that holds of a source holds of it.
@@ -95,7 +95,7 @@ class View:
 
 @dataclass(frozen=True)
 class Catalog:
-    """All that ``rewrite`` knows of the world outside the query's text.
+    """The relations of a query: all that ``rewrite`` knows besides the query's text.
 
     ``relations`` is keyed by normalized name: lower case, no backticks, dots between the parts, as
     the name stands in the SQL.
@@ -110,6 +110,6 @@ class Catalog:
         return hash((relations, self.time_zone, self.deterministic_functions))
 
     def root(self, name: str) -> str:
-        """The table that a source is read from; "" for one that is read from none."""
+        """Return the table from which a source is read; "" if there is none."""
         source = self.relations.get(name)
         return self.root(source.base) if isinstance(source, Exploded) else name

@@ -1,4 +1,4 @@
-"""How the first instant of an answer is found: the strategies, in the order they are tried.
+"""Chooses a strategy for finding the first instant of an answer, the cheapest exact one first.
 
 Everything that depends on the choice asks ``strategy_for``, so that what is shown, reckoned and
 rendered is the same. Semantics, section 2, "First instant".
@@ -70,7 +70,7 @@ def _few(block: Block) -> bool:
 
 
 def _only_ends(block: Block) -> bool:
-    """Is every instant at which a subquery may let a disjunct begin the end of an inner row?"""
+    """Return whether subqueries let a disjunct begin only where an inner row ends."""
     return all(
         edge.rises_at_end and len(edge.chain) == 1
         for conjunction in block.disjuncts
@@ -199,5 +199,5 @@ STRATEGIES: tuple[AnyStrategy, ...] = (
 
 
 def strategy_for(one: Evaluated) -> AnyStrategy:
-    """The cheapest exact strategy of a block, or of an arm by itself."""
+    """Return the cheapest exact strategy of a block, or of an arm by itself."""
     return next(each for each in STRATEGIES if isinstance(one, each.of) and each.fits(one))

@@ -40,7 +40,7 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class DerivedTable:
-    """A derived table that counts by value (DISTINCT, UNION, ...): arms of all its values.
+    """A derived table that counts by value (DISTINCT, UNION, ...), as arms of all its values.
 
     That a value is there at an instant is said by a membership formula beside it.
     """
@@ -54,7 +54,7 @@ class DerivedTable:
 
 @dataclass(frozen=True)
 class ValueTable:
-    """The same in standard form: blocks of all the values that it may ever hold.
+    """A derived table that counts by value, in standard form: blocks of all its possible values.
 
     ``alias`` is unique in the whole query: two tables that have it are one, and comparing what
     they hold would take longer with every level of a nest of them.
@@ -92,7 +92,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class TimeAtom:
-    """That a comparison with now() is ``wanted``: 'true', 'false' or 'unknown'; not solved yet."""
+    """A comparison with now(), not solved yet, that is ``wanted``: 'true', 'false' or 'unknown'."""
 
     sql: exp.Expr
     wanted: str
@@ -142,7 +142,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Inferred:
-    """A condition on one table that others imply, those in ``because``.
+    """A condition on one table that other conditions imply, those in ``because``.
 
     No part of a query: with it or without, the same rows are found, of which fewer are read.
     """
@@ -173,7 +173,7 @@ class Conjunction:
 
     @property
     def filters(self) -> tuple[exp.Expr, ...]:
-        """The conditions, and those that they imply: what rows may be read by."""
+        """The conditions and those that they imply, by which rows may be read."""
         return (*self.conditions, *(one.condition for one in self.inferred))
 
 
@@ -204,13 +204,13 @@ class SetQuery:
 
 @dataclass(frozen=True)
 class UnionAll:
-    """Arms beside each other; an answer counts in its arm by the identity of that arm."""
+    """The arms of a UNION ALL; an answer counts in its arm by the identity of that arm."""
 
     inputs: tuple[Bag | SetQuery, ...]
 
 
 def all_of(*parts: Formula) -> Formula:
-    """The conjunction, flattened; false as soon as one part is false."""
+    """Return the conjunction, flattened; false as soon as one part is false."""
     flat: list[Formula] = []
     for part in parts:
         flat.extend(part.parts if isinstance(part, And) else (part,))
@@ -220,7 +220,7 @@ def all_of(*parts: Formula) -> Formula:
 
 
 def any_of(*parts: Formula) -> Formula:
-    """The disjunction, flattened; true as soon as one part is true."""
+    """Return the disjunction, flattened; true as soon as one part is true."""
     flat: list[Formula] = []
     for part in parts:
         flat.extend(part.parts if isinstance(part, Or) else (part,))
@@ -230,7 +230,7 @@ def any_of(*parts: Formula) -> Formula:
 
 
 def weight_of(formula: Formula, known: dict[int, int]) -> int:
-    """How many parts a formula has, each counted wherever it stands: passes go over them so.
+    """Return the number of a formula's parts, counted wherever they occur, as passes visit them.
 
     ``known``, by the identity of formulas that are kept, saves to count a part twice.
     """

@@ -1,4 +1,4 @@
-"""What the standard form of a query says of it, whatever the window and the scans."""
+"""Facts about a query in standard form that hold for every window and all scans."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tapestry.sql.look.uses_of_sources import Use, uses_of
 
 
 class QueryFacts:
-    """Told of the parts of a query, over the sources of a catalog."""
+    """Facts about the parts of a query, over the sources of a catalog."""
 
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
@@ -38,7 +38,7 @@ class QueryFacts:
         return uses_of(self.parts, self.catalog)
 
     def pairing(self, left: str, right: str) -> JoinedUse | None:
-        """How two of the uses, by their aliases, are joined; None where no place reads that."""
+        """Return how two uses, given by alias, are joined; None if that is of no use."""
         found = {use.alias: use for use in self.uses}
         return joined_use(self.parts, found[left], found[right])
 
@@ -55,22 +55,25 @@ class QueryFacts:
 
     @property
     def asks_known(self) -> bool:
-        """Are new answers told from those that are known by their values?"""
+        """Whether new answers are told from known ones by their values."""
         return any(arm.by_value for arm in self.lifted)
 
     @property
     def strategy(self) -> str:
-        """Its name: bounds, least, anti_join, stages, gaps, candidates, cumulative or instants."""
+        """The name of its costliest strategy.
+
+        It is one of bounds, least, anti_join, stages, gaps, candidates, cumulative and instants.
+        """
         return self.costliest.name
 
     @property
     def keeps_states(self) -> bool:
-        """Are there groups with running states?"""
+        """Whether there are groups with running states."""
         return any(isinstance(part, KeptGroups) for part in self.parts)
 
     @property
     def rows_end(self) -> tuple[bool | None, ...]:
-        """Of each lifted arm: may a row of its groups end? None: nothing is kept of them.
+        """For each lifted arm, whether a row of its groups may end; None: nothing is kept.
 
         What is kept of a group hangs on it: of DISTINCT, how many rows have a value, or that one
         has it.
@@ -91,12 +94,12 @@ class QueryFacts:
 
     @cached_property
     def endings(self) -> Endings:
-        """What may end an answer, which the model keeps all the same."""
+        """Return the events that may end an answer, which the model keeps all the same."""
         return endings(self.parts, self.catalog)
 
     @property
     def reads_alone(self) -> bool:
-        """Is each answer a row of one table, whatever else stands there?
+        """Return whether each answer is a row of one table, whatever else the query has.
 
         Then nothing is read but what arrived, or comes to a bound, within the window.
         """
@@ -105,7 +108,7 @@ class QueryFacts:
         )
 
     def looks_back_at(self, source: str) -> bool:
-        """Do rows of a source that are gone still decide which answers are new?
+        """Return whether deleted rows of a source still decide which answers are new.
 
         Not where an answer is a derivation and nothing but its own rows says when it holds. Time
         begins with the earliest arrival, of rows that are gone too; static rows have none.
@@ -124,14 +127,14 @@ class QueryFacts:
 
     @property
     def asks_begin(self) -> bool:
-        """Does any derivation of static rows alone hold from the begin of time on?"""
+        """Return whether a derivation of static rows alone holds from the begin of time."""
         return bool(self.lifted) or any(
             holds_from_begin(block) for part in self.parts for block in part.blocks
         )
 
     @property
     def forgets_ended(self) -> bool:
-        """Do rows that ended by τ decide nothing about what is new after τ?
+        """Return whether rows that ended by τ decide nothing about what is new after τ.
 
         Each derivation then begins at the greatest lower bound c of its one disjunct, or never: an
         inner row that ended by τ < c neither hinders it nor was ever what hindered it. With

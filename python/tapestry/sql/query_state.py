@@ -17,7 +17,7 @@ from tapestry.sql.catalog import Catalog
 
 @dataclass(frozen=True)
 class QueryState:
-    """What a pass over the IR takes and gives.
+    """A query as passes over the IR take and return it.
 
     written
         The author's text as a tree; ``sql`` is the text.
@@ -43,12 +43,12 @@ class QueryState:
     assumptions: tuple[Assumption, ...] = ()
 
     def with_parts(self, parts: tuple[Part, ...]) -> QueryState:
-        """The same query in another form."""
+        """Return the query with other parts."""
         return replace(self, parts=parts)
 
     @contextmanager
     def as_place(self) -> Iterator[None]:
-        """A refusal that names no place is about the whole text."""
+        """Give refusals without a place the whole text as their place."""
         try:
             yield
         except Refusal as refusal:
@@ -59,12 +59,12 @@ class QueryState:
 
 @dataclass(frozen=True)
 class Pass:
-    """A step over the IR, and why it changes no answer."""
+    """A step over the IR, and the reason why it changes no answer."""
 
     function: Callable[[QueryState], QueryState]
     why: str
 
     @property
     def name(self) -> str:
-        """The function's name, and its file's."""
+        """The name of the function and of its file."""
         return self.function.__name__

@@ -171,12 +171,12 @@ def rewrite(
 
 
 def passes_with(infer: bool) -> tuple[Pass, ...]:
-    """All passes, or without that which adds the conditions that others imply."""
+    """Return all passes, without the one that infers conditions unless ``infer``."""
     return tuple(one for one in PASSES if infer or one.function is not infer_transitive)
 
 
 def refusing_pass(refusal: Refusal) -> str:
-    """The step that refused, of READ, REFUSE, PASSES and what leads to them; else the module."""
+    """Return the name of the step that refused (READ, REFUSE, PASSES …), else the module."""
     trees = [one.name for one in (*READ, *REFUSE)]
     steps = {*BETWEEN, *trees, *(one.name for one in PASSES)}
     names = [

@@ -1,4 +1,4 @@
-"""What a query is rewritten to: its blocks, ready to be rendered for any window."""
+"""A rewritten query: blocks that are ready to be rendered for any window."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Rewriting(QueryFacts):
 
     @property
     def infers(self) -> bool:
-        """Are tables read by what the conditions imply of them?"""
+        """Whether tables are read by inferred conditions."""
         return any(one.name == infer_transitive.__name__ for one in self.passed)
 
     @property
@@ -71,7 +71,7 @@ class Rewriting(QueryFacts):
         apart: Mapping[str, Scan],
         joined: Mapping[tuple[str, str], JoinScan] | None = None,
     ) -> Rewriting:
-        """The same, some uses read by a scan of their own, by alias, and some in pairs.
+        """Return the rewriting with some uses read by own scans, by alias, and some in pairs.
 
         Each has every row of the source's scan for which the ``conditions`` of that use hold; of
         two, every pair of such rows for which those of ``pairing`` hold, too.
@@ -79,14 +79,14 @@ class Rewriting(QueryFacts):
         return replace(self, how_read=replace(self.how_read, apart=apart, joined=joined or {}))
 
     def joining(self, names: Sequence[str]) -> Rewriting:
-        """The same with its tables joined in this order, by their aliases in FROM.
+        """Return the rewriting with its tables joined in this order, by aliases in FROM.
 
         The answers are the same. Raises ConfigurationError for what is no table of the query.
         """
         return replace(self, how_read=replace(self.how_read, joins=join_order(self.parts, names)))
 
     def knowing(self, measured: Measured) -> Rewriting:
-        """The same, where this was measured: ``incremental`` over its window reads less.
+        """Return the rewriting with measurements: ``incremental`` over their window reads less.
 
         The scans must give the rows that it was measured of.
         """
@@ -94,7 +94,7 @@ class Rewriting(QueryFacts):
 
     @cached_property
     def narrowed(self) -> frozenset[str]:
-        """The sources of which a run asks nothing but what arrived in its window, if none is late.
+        """The sources of which a run reads only rows that arrived in its window, if none is late.
 
         No statement of it asks for the ids of their rows.
         """
@@ -188,7 +188,7 @@ class Rewriting(QueryFacts):
         whole: bool = False,
         few: bool = False,
     ) -> str:
-        """What a window changes of the groups that have running states; all since ever, to begin.
+        """Render how a window changes the groups with running states; all states, to begin with.
 
         The columns are ``state_columns``, those of ``KnownAnswers.states``, which is what several
         of these give, one after the other; ``whole`` puts what is known and the changes together.
@@ -211,7 +211,7 @@ class Rewriting(QueryFacts):
     def row_instants(
         self, window: Window, scans: Mapping[str, Scan], at_begin: bool = False
     ) -> tuple[str, ...]:
-        """For each arm that is evaluated at instants, a SELECT of its keys and their row-instants.
+        """Return, for each arm evaluated at instants, a SELECT of its keys and row-instants.
 
         The last column is the number of pairs of an instant and a row that are looked at, at most.
         """
@@ -226,7 +226,7 @@ class Rewriting(QueryFacts):
         dialect: str = "spark",
         exact: frozenset[str] | None = None,
     ) -> Measurement | None:
-        """What a run asks first of the rows that the branches of Q^I narrow their tables to.
+        """Return what a run measures first of the rows to which Q^I's branches narrow tables.
 
         Their bytes; and, where others can be read by it, the least and greatest values of columns:
         only of the sources in ``exact``, if given, whose scans have the rows that ``incremental``
@@ -244,13 +244,13 @@ class Rewriting(QueryFacts):
         return Measurement(asked, window, text)
 
     def asked(self, rendering: Rendering, exact: frozenset[str] | None) -> tuple[BranchRows, ...]:
-        """What is measured of the branches' rows, more than their bytes of sources in ``exact``."""
+        """Return the measured rows of branches; of sources in ``exact``, more than their bytes."""
         exact = exact if self.infers else frozenset()
         wanted = MeasuredTables(lambda block: strategy_for(block).by_branches, exact)
         return measured_rows(self.parts, self.catalog, rendering.frame(), wanted)
 
     def window_notes(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:
-        """What a window says of tables, and how that is known: what ``explain`` shows."""
+        """Return what a window implies for tables, and why, for ``explain``."""
         rendering = self.rendering(self._alone(scans), "spark", Form(first=False))
         return window_notes(self.parts, self.asked(rendering, None), rendering.frame())
 
@@ -267,7 +267,7 @@ class Rewriting(QueryFacts):
     def rendering(
         self, reading: QueryReading, dialect: str, form: Form, keyed: bool = False
     ) -> Rendering:
-        """What renders this query over these scans."""
+        """Return the rendering of this query over these scans; KeyError for a missing scan."""
         missing = [name for name in self.sources if name not in reading.scans]
         if missing:
             raise KeyError(f"no scan for {', '.join(missing)}")
@@ -286,11 +286,11 @@ class Rewriting(QueryFacts):
         )
 
     def _alone(self, scans: Mapping[str, Scan]) -> QueryReading:
-        """These scans, no use of a source apart; tables are joined in the author's order."""
+        """Return a reading by these scans, no use apart, tables joined in the author's order."""
         return QueryReading(scans, joins=self.how_read.joins)
 
     def _joins(self, window: Window, scans: Mapping[str, Scan]) -> JoinOrder:
-        """In which order tables are joined, as large as these scans say that they are."""
+        """Return the order in which tables are joined, by the sizes in these scans."""
         if window.tau is None:
             return self.how_read.joins
         sizes = dict[str, Scan]()
@@ -302,7 +302,9 @@ class Rewriting(QueryFacts):
 
 
 def _keyed(part: Part) -> Part:
-    """The arm with the key as one more column: constant where its answers count by value."""
+    """Return the arm with the key as an additional column; constant if its answers count by
+    value.
+    """
 
     def with_keys(block: Block) -> Block:
         return replace(block, select=block.select + block.keys)

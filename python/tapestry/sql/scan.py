@@ -88,7 +88,7 @@ class KnownAnswers:
 
 @dataclass(frozen=True)
 class Form:
-    """Which run a statement is of: the first one, whose window has no begin, or one that follows.
+    """The kind of run of a statement: the first, whose window has no begin, or a later one.
 
     ``at_begin``, ``remembers``: what is known of the answers and states so far (``KnownAnswers``).
     """
@@ -99,7 +99,7 @@ class Form:
 
     @classmethod
     def of_run(cls, window: Window, known: KnownAnswers | None = None) -> Form:
-        """That of a window, where so much is known."""
+        """Return the form for a window and the known answers."""
         if known is None:
             return cls(window.tau is None)
         return cls(window.tau is None, known.at_begin, bool(known.states))

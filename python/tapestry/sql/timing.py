@@ -1,4 +1,4 @@
-"""Which pieces of SQL read the clock, and small builders of timestamp expressions."""
+"""Tells which expressions read the clock, and builds timestamp expressions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MARKS = "\ufdd0", "\ufdd1"
 
 
 def mark(name: str) -> str:
-    """What stands in a rendered text for what is filled in later, and for nothing else."""
+    """Return a mark for a rendered text that is filled in later and occurs nowhere else."""
     return name.join(_MARKS)
 
 
 def has_mark(text: str) -> bool:
-    """Does a text hold a piece of a mark?"""
+    """Return whether a text holds a piece of a mark."""
     return any(piece in text for piece in _MARKS)
 
 
@@ -45,7 +45,7 @@ def reads_now(node: exp.Expr) -> bool:
 
 
 def clock_at(clock: exp.Expr, instant: exp.Expr) -> exp.Expr:
-    """What a reading of the clock is at an instant: the instant, or its day."""
+    """Return the value of a reading of the clock at an instant: the instant, or its day."""
     dates = isinstance(clock, exp.CurrentDate) or clock.name.lower() == "curdate"
     return exp.cast(instant.copy(), "date") if dates else instant.copy()
 

@@ -1,4 +1,4 @@
-"""How much work a query's text may cost: one budget for all that is derived from it.
+"""Bounds the work that a query's text may cost: one budget for all that is derived from it.
 
 Nothing in SQL bounds what a short text stands for: CTEs that use the one before twice double it,
 comparisons of conditions double their alternatives. So whoever makes many of something says so
@@ -57,7 +57,7 @@ _Q = TypeVar("_Q", bound=exp.Expr)
 
 @dataclass
 class _Work:
-    """What one text has cost so far, by what was made, and what it may cost."""
+    """The cost of one text so far, by kind of things made, and its limit."""
 
     sql: str
     most: int
@@ -71,7 +71,7 @@ class _Work:
     """The parts of readings that it has paid for."""
 
     def shares(self) -> str:
-        """What has cost most."""
+        """Return the kinds of work that cost most, with their shares."""
         most = self.done.most_common(3)
         return ", ".join(f"{kind}: {n / self.total:.0%}" for kind, n in most)
 
@@ -122,7 +122,7 @@ def spend(units: int, what: str, where: str = "") -> None:
 
 
 def afford(units: int, what: str, most: int) -> bool:
-    """Note work that can be left out, up to ``most`` units of a kind; False: leave it out.
+    """Note optional work, up to ``most`` units of a kind; return False to leave it out.
 
     It is no part of what a text may cost: none is refused because of it.
     """
@@ -157,7 +157,7 @@ def bounded(sql: str) -> Iterator[None]:
 
 @contextmanager
 def unbounded() -> Iterator[None]:
-    """Work that is counted for no text, as that of a text which was counted before."""
+    """Count work for no text, as that of a text which was counted before."""
     token = _work.set(None)
     try:
         yield
@@ -166,7 +166,7 @@ def unbounded() -> Iterator[None]:
 
 
 def bounded_by_text(made: Callable[_P, _T]) -> Callable[_P, _T]:
-    """The function with its work bounded; its first argument is the query's text."""
+    """Return the function with its work bounded; its first argument is the query's text."""
 
     @wraps(made)
     def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -187,7 +187,7 @@ def keeping_trees() -> Iterator[None]:
 
 
 def remembered(parsed: Callable[[str], _Q]) -> Callable[[str], _Q]:
-    """The function from a text to its tree, which remembers the last texts, their trees and costs.
+    """Cache a function from a text to its tree: the last texts, their trees and costs.
 
     Whoever asks again gets a copy and spends the same units, so that a text is accepted whether it
     was asked before or not. A text that is refused is not remembered.
@@ -229,7 +229,7 @@ class ReadPart(Generic[_T]):
 
     @staticmethod
     def behind(before: ReadPart[Any]) -> Callable[[Callable[[Any], _R]], ReadPart[_R]]:
-        """Let the part be made of another one."""
+        """Return a decorator for a part that is computed from another one."""
         return lambda made: ReadPart(made, before)
 
     def __get__(self, owner: Any, kind: type[Any]) -> _T:
@@ -251,7 +251,7 @@ class ReadPart(Generic[_T]):
 
 
 def too_deep(where: str) -> Refusal:
-    """The refusal of a text that is nested too deeply."""
+    """Return the refusal of a text that is nested too deeply."""
     return Refusal(
         "the query is nested too deeply",
         where,
@@ -261,13 +261,13 @@ def too_deep(where: str) -> Refusal:
 
 
 def spent() -> int:
-    """The units that the text in work has cost so far; 0 outside of ``bounded``."""
+    """Return the units that the text in work has cost so far; 0 outside of ``bounded``."""
     work = _work.get()
     return 0 if work is None else work.total
 
 
 def size(node: exp.Expr) -> int:
-    """How many nodes a tree has."""
+    """Return the number of nodes of a tree."""
     return sum(1 for _ in node.walk())
 
 

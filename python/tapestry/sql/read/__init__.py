@@ -1,1 +1,1 @@
-"""From a text to a resolved query: every name has its table, every expression its type."""
+"""Reads a text into a resolved query: every column has its table, every expression its type."""

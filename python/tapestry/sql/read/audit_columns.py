@@ -50,7 +50,7 @@ def audit_places(tree: exp.Query) -> tuple[int, ...]:
 
 
 def without_audit_columns(tree: exp.Query, places: tuple[int, ...]) -> exp.Query:
-    """The query without its audit columns: what its answers are, apart from when they began."""
+    """Return the query without its audit columns, so that it gives the answers alone."""
     if not places:
         return tree
     tree = tree.copy()
@@ -99,7 +99,7 @@ def values_alone(
 
 @dataclass
 class _Clocks:
-    """Which columns of queries read the clock; each query is asked once."""
+    """Finds the columns of queries that read the clock; caches the result of each query."""
 
     known: dict[int, frozenset[int]] = field(default_factory=dict)
 
@@ -115,7 +115,7 @@ class _Clocks:
         return self.known[id(node)]
 
     def reads(self, value: exp.Expr, select: exp.Select, ctes: Ctes) -> bool:
-        """Does a value in a SELECT read the clock, by itself or through a column?"""
+        """Return whether a value in a SELECT reads the clock, by itself or through a column."""
         spend(1 + size(value) // 16, "columns that may read the clock")
         for part in value.walk(prune=_of_several_rows):
             if _of_several_rows(part):
@@ -157,7 +157,7 @@ def _origin(
 
 
 def _value_around(column: exp.Column) -> str:
-    """The value of a group or window that a column stands in, or the column: what can be listed."""
+    """Return the value of a group or window around a column, else the column: it can be listed."""
     value: exp.Expr = column
     around = column.parent
     while around is not None and not isinstance(around, exp.Query):
@@ -170,7 +170,9 @@ def _value_around(column: exp.Column) -> str:
 def _over_values(
     leaf: exp.Select, place: int, places: tuple[int, ...], clocks: _Clocks, ctes: Ctes
 ) -> exp.Expr:
-    """An audit column of a SELECT over the other items of its select list."""
+    """Return an audit column of a SELECT as an expression over the other items of its select
+    list.
+    """
     item = leaf.selects[place].unalias()
     numbers = {one.unalias(): n for n, one in enumerate(leaf.selects) if n not in places}
 
@@ -216,7 +218,7 @@ def _null_at(select: exp.Select, places: tuple[int, ...]) -> None:
 
 
 def _leave_groups(select: exp.Select) -> None:
-    """GROUP BY without what is an item that reads the clock: its columns are grouped by anyway."""
+    """Remove from GROUP BY the items that read the clock; their columns are grouped by anyway."""
     group = select.args.get("group")
     if group is not None:
         kept = [one for one in group.expressions if not timing.contains_now(one)]
@@ -230,7 +232,7 @@ def _by_value(arm: exp.Expr) -> bool:
 
 
 def _opened(node: exp.Expr, ctes: Ctes) -> tuple[exp.Expr, Ctes]:
-    """A query out of its parentheses, and the CTEs that it sees."""
+    """Return a query without its parentheses, and the CTEs visible in it."""
     while True:
         with_ = node.args.get("with_")
         for cte in with_.expressions if with_ is not None else []:

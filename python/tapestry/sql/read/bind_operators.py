@@ -1,4 +1,4 @@
-"""Operators bind as they do in Spark's grammar; and whole numbers keep their suffix.
+"""Binds operators as Spark's grammar does, and keeps the suffixes of whole numbers.
 
 The parser takes ``&``, ``|``, ``^``, ``<<``, ``>>`` and ``||`` for operators of one precedence,
 beneath ``+``. To Spark ``||`` is one of those of ``+``, then come the shifts, ``&``, ``^``, ``|``.
@@ -54,7 +54,9 @@ def bind_operators(tree: exp.Expr) -> None:
 
 
 def _keep_suffix(number: exp.Literal) -> None:
-    """``7L`` is a BIGINT; but Spark counts the digits of a literal only, beside a DECIMAL."""
+    """Make ``7L`` a BIGINT, but not beside a DECIMAL, where Spark counts the digits of a
+    literal.
+    """
     digits = int(number.name[:-1])
     suffix = next(one for one in SUFFIXES if number.name.endswith(one))
     value = exp.cast(exp.Literal.number(digits), SUFFIXES[suffix])

@@ -1,4 +1,4 @@
-"""Whether a sum depends on the order in which it is added up: it does over DOUBLE and FLOAT.
+"""Tells whether a sum depends on the order of its rows: one over DOUBLE or FLOAT does.
 
 The parser's own types are guesses (it takes ``v * 1.5`` for a DOUBLE, which is a DECIMAL), so only
 those of columns are asked, and what becomes of them is worked out as Spark does.
@@ -44,7 +44,7 @@ _FLOATS = (exp.Sqrt, exp.Cbrt, exp.Pow, exp.Ln, exp.Log, exp.Exp, exp.CumeDist, 
 
 
 def kind_of_number(node: exp.Expr) -> str:
-    """What a number in a query with its names resolved is to Spark.
+    """Return what kind of number Spark makes of an expression whose names are resolved.
 
     >>> texts = ("1 + 2", "1 / 2", "1.5 * 2", "CASE WHEN a THEN 1 ELSE 2E0 END", "f(1)")
     >>> [kind_of_number(exp.maybe_parse(text, dialect="spark")) for text in texts]
@@ -90,7 +90,7 @@ def _is_constant(node: exp.Expr | None) -> bool:
 
 
 def _results(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The values one of which a choice is."""
+    """Yield the values between which an expression chooses."""
     if isinstance(node, exp.Case):
         yield from (branch.args["true"] for branch in node.args["ifs"])
         if node.args.get("default") is not None:
@@ -108,7 +108,7 @@ def _of_items(items: list[exp.Expr]) -> str:
 
 
 def _combined(kinds: list[str]) -> str:
-    """What Spark widens numbers of these kinds to."""
+    """Return the kind to which Spark widens numbers of these kinds."""
     if FLOAT in kinds:
         return FLOAT
     if UNKNOWN in kinds or not kinds:
@@ -125,7 +125,7 @@ def _of_type(name: str) -> str:
 
 
 def _of_column(column: exp.Column) -> str:
-    """Of a table's column its type; what a column of a derived table or CTE stands for."""
+    """Return the kind of a column: by its type for a table, by its item for a query."""
     relation = relation_of(column)
     if relation is None:
         return _of_generator(column)
@@ -147,7 +147,7 @@ def _of_column(column: exp.Column) -> str:
 
 
 def _of_generator(column: exp.Column) -> str:
-    """Of a column of LATERAL VIEW: what its list holds."""
+    """Return the kind of a column of LATERAL VIEW, from the elements of its list."""
     lateral = _lateral_of(column)
     if lateral is None:
         return UNKNOWN
@@ -162,7 +162,7 @@ def _of_generator(column: exp.Column) -> str:
 
 
 def _of_field(node: exp.Dot) -> str:
-    """Of a field of what a generator makes: what the structs of its list hold there.
+    """Return the kind of a field that a generator makes, from the structs of its list.
 
     The rows of VALUES are such structs.
     """
@@ -181,14 +181,14 @@ def _of_field(node: exp.Dot) -> str:
 
 
 def _lateral_of(column: exp.Column) -> exp.Lateral | None:
-    """The LATERAL VIEW of its block that a column is of."""
+    """Return the LATERAL VIEW of the column's block that makes the column."""
     select = column.find_ancestor(exp.Select)
     laterals = (select.args.get("laterals") or []) if select is not None else []
     return next((one for one in laterals if one.alias == column.table), None)
 
 
 def _items(query: exp.Expr, place: int) -> Iterator[exp.Expr]:
-    """What stands at a place of a query's select lists, of each side of a set operation."""
+    """Yield the item at a place of a query's select list, for each side of a set operation."""
     while isinstance(query, exp.Subquery):
         query = query.this
     if isinstance(query, exp.SetOperation):
@@ -199,7 +199,7 @@ def _items(query: exp.Expr, place: int) -> Iterator[exp.Expr]:
 
 
 def relation_of(column: exp.Column) -> exp.Expr | None:
-    """The table, derived table or CTE of FROM that a column is of; None where it is of no such."""
+    """Return the table, derived table or CTE in FROM of a column; None if it has none."""
     select = column.find_ancestor(exp.Select)
     while select is not None:
         for relation in relations_of(select):

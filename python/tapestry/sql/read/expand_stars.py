@@ -59,7 +59,7 @@ def expand_stars(tree: exp.Query, schema: Schema, spelling: Spelling) -> exp.Que
 
 
 def stars_in(select: exp.Select) -> Iterator[exp.Expr]:
-    """``*`` and ``m.*`` that are no items of the select list, in this block alone."""
+    """Yield ``*`` and ``m.*`` of this block alone that are not items of its select list."""
     for clause in select.args.values():
         for part in clause if isinstance(clause, list) else [clause]:
             if not isinstance(part, exp.Expr) or isinstance(part, exp.Query):
@@ -70,7 +70,7 @@ def stars_in(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _is_item(star: exp.Star) -> bool:
-    """Is it an item of a select list, or the star of COUNT(*)?"""
+    """Return whether a star is an item of a select list, or the star of COUNT(*)."""
     node = star.parent if isinstance(star.parent, exp.Column | exp.Dot) else star
     parent = node.parent
     if isinstance(parent, exp.Alias):
@@ -141,5 +141,5 @@ def _field(column: exp.Expr, scope: Scope, spelling: Spelling) -> exp.PropertyEQ
 
 
 def _around(star: exp.Expr) -> exp.Expr:
-    """The expression to show: the function around the star."""
+    """Return the function around a star, which a refusal shows."""
     return star.parent if star.parent is not None else star

@@ -1,4 +1,4 @@
-"""Whose a function is: Spark's own, or somebody's."""
+"""Tells Spark's own functions from user-defined ones."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _is_odd(node: exp.Expr) -> bool:
 
 
 def kind_of(node: exp.Expr) -> str:
-    """Which generator a call is: one of KINDS, with ``_outer`` behind it or without; '' for none.
+    """Return the generator of a call: one of KINDS, perhaps with ``_outer`` appended; '' for none.
 
     >>> from sqlglot import parse_one
     >>> calls = ("explode_outer(a)", "posexplode(a)", "inline_outer(a)", "stack(1, a)", "size(a)")
@@ -87,7 +87,7 @@ def calls_in_from(tree: exp.Query) -> None:
 
 # -- where they stand -----------------------------------------------------------------------------
 def _from_function(select: exp.Select, names: FreeAliases) -> None:
-    """A generator as the relation in FROM: a derived table of its own."""
+    """Replace a generator that is the relation in FROM by a derived table."""
     from_ = select.args.get("from_")
     relation = None if from_ is None else from_.this
     if isinstance(relation, exp.Lateral):
@@ -99,7 +99,7 @@ def _from_function(select: exp.Select, names: FreeAliases) -> None:
 
 
 def _joined(select: exp.Select, names: FreeAliases) -> None:
-    """Joins with LATERAL, or with a call: behind all joins, their conditions in WHERE."""
+    """Move joins with LATERAL, or with a call, behind all joins, and their conditions to WHERE."""
     joins = select.args.get("joins") or []
     first = next((n for n, join in enumerate(joins) if _joins_call(join)), None)
     if first is None:
@@ -142,7 +142,7 @@ def _joins_call(join: exp.Join) -> bool:
 
 
 def _spell_stars(select: exp.Select) -> None:
-    """``*`` as ``m.*, t.*, r.*`` in the order of FROM."""
+    """Replace ``*`` by ``m.*, t.*, r.*`` in the order of FROM."""
     relations = [select.args["from_"].this, *(join.this for join in select.args["joins"])]
     list_relations(select, relations, _nameless)
 
@@ -157,7 +157,7 @@ def _nameless(relation: exp.Expr) -> Refusal:
 
 
 def _listed(select: exp.Select, names: FreeAliases, catalog: Catalog) -> None:
-    """A generator in the select list: its columns in its place."""
+    """Replace a generator in the select list by its columns."""
     items: list[exp.Expr] = []
     laterals = []
     for item in select.expressions:
@@ -188,7 +188,7 @@ def _listed(select: exp.Select, names: FreeAliases, catalog: Catalog) -> None:
 
 # -- what they are --------------------------------------------------------------------------------
 def _named(lateral: exp.Lateral, names: FreeAliases, catalog: Catalog) -> None:
-    """The call as one of explode, posexplode and inline, OUTER beside it; alias and columns."""
+    """Make the call one of explode, posexplode and inline, with OUTER, an alias and columns."""
     call = lateral.this
     kind = kind_of(call)
     if not kind:
@@ -217,7 +217,7 @@ def _argument(call: exp.Expr) -> exp.Expr:
 
 
 def _default_columns(call: exp.Expr, catalog: Catalog | None) -> list[str]:
-    """What Spark calls the columns of a call that are given no names."""
+    """Return Spark's names for the columns of a call that has no list of names."""
     kind = kind_of(call).removesuffix("_outer")
     if kind == "stack":
         rows, values = int(call.this.name), len(call.expressions)
@@ -255,7 +255,7 @@ def _structs_of(argument: exp.Expr) -> Iterator[exp.Struct]:
 
 
 def kinds_made(call: exp.Expr) -> list[exp.DataType]:
-    """The types of the columns of ``explode`` or ``posexplode``; of an unknown argument UNKNOWN."""
+    """Return the types of the columns of ``explode`` or ``posexplode``, UNKNOWN if not certain."""
     kind = call.this.type
     known = isinstance(kind, exp.DataType) and kind.is_type("array", "map")
     made = [one.copy() for one in kind.expressions] if known else []
@@ -265,7 +265,9 @@ def kinds_made(call: exp.Expr) -> list[exp.DataType]:
 
 # -- once their arguments have types --------------------------------------------------------------
 def open_inline(tree: exp.Query) -> exp.Query:
-    """The resolved query with ``inline`` as ``explode``, whose element has the fields."""
+    """Return the resolved query with ``inline`` replaced by ``explode`` and fields of its
+    element.
+    """
     for select in list(tree.find_all(exp.Select)):
         for lateral in select.args.get("laterals") or []:
             if isinstance(lateral.this, exp.Inline):

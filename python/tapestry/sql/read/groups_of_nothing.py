@@ -1,4 +1,4 @@
-"""Grouping sets over no rows, as Spark has them, in an engine that has them otherwise.
+"""Gives grouping sets over no rows the result of Spark in engines that have another one.
 
 ``ROLLUP (k)`` of nothing is nothing in Spark; DuckDB gives the row of the empty set ``()``.
 A group of rows has at least one, so that ``count(*) > 0`` leaves out this row and no other.

@@ -20,7 +20,7 @@ _CTE = "the CTE that it names"
 
 
 def cte_of(table: exp.Table) -> exp.CTE | None:
-    """The CTE that a name in FROM stands for: one is seen by those after it, and by its query."""
+    """Return the CTE that a name in FROM means: one is visible to those after it and its query."""
     node: exp.Expr | None = None if table.db else table
     while node is not None:
         found: list[exp.Expr] = []
@@ -112,7 +112,7 @@ def _refuse_captured(cte: exp.CTE, use: exp.Table) -> None:
 
 
 def _outside(part: exp.Expr, tree: exp.Query) -> list[exp.Table]:
-    """The tables of a part of the tree that do not stand in the WITH of a subquery."""
+    """Return the tables of a part of the tree outside the WITH of subqueries."""
 
     def is_inner(node: exp.Expr) -> bool:
         return isinstance(node, exp.With) and node.parent is not tree

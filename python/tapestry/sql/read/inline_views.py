@@ -17,7 +17,7 @@ _NAME = ("this", "db", "catalog")
 
 
 def inline_views(tree: exp.Query, catalog: Catalog) -> exp.Query:
-    """The query over sources only. Sound because a view is by definition its text.
+    """Return the query over sources only. Sound because a view is by definition its text.
 
     A source whose columns get other names in FROM becomes a derived table with those names.
 
@@ -77,7 +77,7 @@ def _view_tree(view: View) -> exp.Query:
 
 
 def _qualify_functions(tree: exp.Query, namespace: str) -> None:
-    """A user-defined function without a schema is the view's own schema's, not the reader's.
+    """Qualify user-defined functions without a schema with the view's schema, not the reader's.
 
     A view that is kept cannot call a temporary function, so there is no third place.
     """

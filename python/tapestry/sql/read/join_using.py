@@ -84,7 +84,7 @@ def _correct(written: list[exp.Join], qualified: list[exp.Join]) -> None:
 
 
 def _sides(join: exp.Join, name: str) -> tuple[exp.Expr, exp.Expr]:
-    """The two sides of what sqlglot wrote for one column of USING."""
+    """Return the two sides of the comparison that sqlglot wrote for one column of USING."""
     alias = join.this.alias_or_name
     for equal in join.args["on"].find_all(exp.EQ):
         right = equal.expression
@@ -94,7 +94,9 @@ def _sides(join: exp.Join, name: str) -> tuple[exp.Expr, exp.Expr]:
 
 
 def _merged(side: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    """The column after the join: of the side whose rows all stay, or of either."""
+    """Return the column after the join: of the side whose rows are all kept, or a COALESCE of
+    both.
+    """
     if side == "RIGHT":
         return right
     if side == "FULL":

@@ -22,7 +22,7 @@ PERCENTILE = "_tap_percentile"
 
 
 def keep_as_written(tree: exp.Query) -> None:
-    """Functions that sqlglot would print as something else, or does not know as aggregates."""
+    """Keep functions that sqlglot would print differently, or does not know as aggregates."""
     for name, kind in _AS_WRITTEN.items():
         for node in list(tree.find_all(kind)):
             arguments = [node.args[place] for place in ("this", "format") if node.args.get(place)]
@@ -54,7 +54,7 @@ def keep_as_written(tree: exp.Query) -> None:
 
 
 def _keep_collations(tree: exp.Query) -> None:
-    """What stands behind COLLATE in a type is a name, and no column."""
+    """Make the operand of COLLATE in a type a name, which sqlglot takes for a column."""
     for type_ in tree.find_all(exp.DataType):
         collation = type_.args.get("collate")
         if isinstance(collation, exp.Column):

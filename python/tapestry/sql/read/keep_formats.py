@@ -58,7 +58,7 @@ def keep_formats(tokens: Sequence[Token]) -> list[Token]:
 
 
 def name_kept(tree: exp.Expr) -> None:
-    """Give such functions their names again, in place, and say of what type they are."""
+    """Give such functions their names and types again, in place."""
     for call in list(tree.find_all(exp.Anonymous)):
         name = call.name.lower()
         if name.startswith(AS_WRITTEN):
@@ -70,7 +70,7 @@ def name_kept(tree: exp.Expr) -> None:
 
 
 def _texts(tokens: Sequence[Token], place: int, function: str) -> list[str]:
-    """The formats among the arguments, which begin at a place: strings behind the first one.
+    """Return the formats among the arguments, which begin at a place: strings after the first.
 
     DATE_TRUNC has its unit first.
     """
@@ -92,7 +92,7 @@ def _texts(tokens: Sequence[Token], place: int, function: str) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def _changes(function: str, text: str) -> bool:
-    """Would the parser's format be another one?"""
+    """Return whether the parser would change a format."""
     if function in _CUT:
         return text.lower() not in _UNITS
     if function in _DATES and text == "yyyy-MM-dd":

@@ -1,4 +1,4 @@
-"""NATURAL JOIN as what it stands for: USING the columns that both sides have.
+"""Replaces NATURAL JOIN by USING with the columns that both sides have.
 
 Sound because SQL defines it so. Where no name is shared it is a join without a condition. The names
 are those of the catalog, so that no column of ours, added to a table later, is among them.
@@ -15,7 +15,7 @@ from tapestry.sql.read.parse import table_name
 
 
 def natural_joins(tree: exp.Query, catalog: Catalog) -> exp.Query:
-    """The query without NATURAL; Refusal where the columns of a side cannot be told.
+    """Return the query without NATURAL; raise Refusal if the columns of a side are unknown.
 
     >>> from sqlglot import parse_one
     >>> from tapestry.sql.catalog import Column

@@ -22,7 +22,7 @@ _AROUND = exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.Window
 
 
 def can_be_one(node: exp.Expr) -> bool:
-    """Is it such an aggregate, over values that have an order?
+    """Return whether a node is such an aggregate, over values that have an order.
 
     >>> calls = ("max_by(y, x)", "any_value(y)", "max_by(y, x, 3)", "first(y)")
     >>> [can_be_one(exp.maybe_parse(call, dialect="spark")) for call in calls]
@@ -35,7 +35,7 @@ def can_be_one(node: exp.Expr) -> bool:
 
 
 def one_value(tree: exp.Query) -> None:
-    """Write these aggregates as what they are taken for, in place. Names are resolved."""
+    """Replace these aggregates by their exact forms, in place. Names are resolved."""
     for node in [one for one in tree.find_all(*ANY) if can_be_one(one)]:
         around: exp.Expr = node
         while isinstance(around.parent, _AROUND) and around.arg_key == "this":
@@ -73,7 +73,7 @@ def _pair(order: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 def _type_of_pair(order: exp.Expr, value: exp.Expr) -> exp.DataType | None:
-    """The type by which a NULL of it has a field v; that of the other one says nothing."""
+    """Return the type of the pair, so that a NULL of it has a field v."""
     kind, other = value.type, order.type
     if not isinstance(kind, exp.DataType) or kind.is_type("unknown", "null"):
         return None

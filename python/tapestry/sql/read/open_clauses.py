@@ -42,7 +42,7 @@ def open_clauses(tree: exp.Query) -> exp.Query:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Is it an aggregate of the block, no window function?
+    """Return whether a node is an aggregate of the block, not a window function.
 
     >>> from sqlglot import parse_one
     >>> [is_aggregate(parse_one(text, dialect="spark").find(exp.AggFunc)) for text in
@@ -58,12 +58,12 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def parts(node: exp.Expr) -> Iterator[exp.Expr]:
-    """An expression and all that stands in it, but for subqueries."""
+    """Yield an expression and all nodes in it, except those in subqueries."""
     return node.walk(prune=lambda one: isinstance(one, exp.Query))
 
 
 def aggregates_in(node: exp.Expr) -> bool:
-    """Does an aggregate of the block stand in an expression?"""
+    """Return whether an expression has an aggregate of the block."""
     return any(is_aggregate(part) for part in parts(node))
 
 
@@ -89,7 +89,9 @@ def _group_by(select: exp.Select) -> None:
 
 
 def _sets(select: exp.Select, group: exp.Expr) -> None:
-    """``k, v WITH ROLLUP`` is ``ROLLUP (k, v)``, ``k, v GROUPING SETS (…)`` is what stands last."""
+    """Replace ``k, v WITH ROLLUP`` by ``ROLLUP (k, v)``, and ``k, v GROUPING SETS (…)`` by the
+    sets.
+    """
     columns = [*group.expressions]
     for place, kind in (("rollup", exp.Rollup), ("cube", exp.Cube)):
         if group.args.get(place):
@@ -164,7 +166,7 @@ def _order_by(select: exp.Select) -> None:
 
 
 def _windows(select: exp.Select) -> None:
-    """Named windows are written out where they are used."""
+    """Write out named windows where they are used."""
     named = {one.name.lower(): one for one in select.args.get("windows") or []}
     for clause in (*select.selects, select.args.get("order"), select.args.get("qualify")):
         for window in list(parts(clause)) if clause is not None else []:
@@ -174,7 +176,7 @@ def _windows(select: exp.Select) -> None:
 
 
 def _write_out(window: exp.Expr, named: Mapping[str, exp.Expr], steps: int) -> None:
-    """Give a window what the named one that it refers to says, which may refer to one as well."""
+    """Add the clauses of the named window to which a window refers, through several references."""
     name = window.args.get("alias")
     if name is None:
         return

@@ -1,4 +1,4 @@
-"""Take off the parentheses in FROM that say nothing, and put a star over joins into words."""
+"""Removes redundant parentheses in FROM, and writes out stars over joins."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _open(node: exp.Subquery) -> None:
 
 
 def _refuse_using(select: exp.Select, relations: list[exp.Expr]) -> None:
-    """Which columns USING compares is told from the joins before it, read from left to right."""
+    """Raise Refusal for USING beside parentheses: its columns depend on the joins before it."""
     if not any(encloses_relation(r.parent) for r in relations if r.parent is not None):
         return
     for join in select.find_all(exp.Join):

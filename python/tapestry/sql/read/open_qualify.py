@@ -1,4 +1,4 @@
-"""QUALIFY as what it stands for: WHERE over a derived table that has the window functions.
+"""Replaces QUALIFY by a WHERE over a derived table that has the window functions.
 
     SELECT k, v + 1 AS x FROM m QUALIFY rank() OVER (ORDER BY v) <= 3
     SELECT q._q1 AS k, q._q2 + 1 AS x

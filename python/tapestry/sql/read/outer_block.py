@@ -1,4 +1,4 @@
-"""A block in two: its groups and window functions inside, what is made of them outside."""
+"""Splits a block in two: its groups and window functions inside, the values over them outside."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OuterBlock:
         self.given: dict[exp.Expr, str] = {}
 
     def value(self, node: exp.Expr) -> exp.Expr:
-        """A value over the columns of the derived table, which gets what it lacks."""
+        """Return a value over the columns of the derived table, adding columns it lacks."""
         copy = node.copy()
         for part in list(copy.walk(prune=self._is_whole)):
             if not self._is_part(part):
@@ -67,7 +67,7 @@ class OuterBlock:
         return self._is_part(node) or isinstance(node, exp.Query)
 
     def _is_part(self, node: exp.Expr) -> bool:
-        """Is it computed inside: a column, a value of a group or a window?"""
+        """Return whether a node is computed inside: a column, a value of a group or a window."""
         if isinstance(node, exp.Column | exp.Window) or node in self.keys:
             return True
         asks = isinstance(node, exp.Subquery | exp.Exists)

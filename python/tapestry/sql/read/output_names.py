@@ -1,4 +1,4 @@
-"""What the columns of a query's answers are called."""
+"""The names of the columns of a query's answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from tapestry.sql.read.spelling import spelling_in
 
 
 def output_names(resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
-    """Names of the select list, in the author's (else the source's) upper and lower case."""
+    """Return the names of the select list, in the author's (else the source's) upper and lower
+    case.
+    """
     root, spelling = build_scope(resolved), spelling_in(catalog)
     assert root is not None
     names = tuple(spelling.spelt(root, name) or name for name in resolved.named_selects)
@@ -30,6 +32,6 @@ def output_names(resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
 
 
 def items_called(name: str, tree: exp.Query) -> str:
-    """The items of the select list that have a name."""
+    """Return the items of the select list that have a name, as text."""
     items = [item for item in tree.selects if item.alias_or_name.lower() == name.lower()]
     return ", ".join(item.sql("spark") for item in items)

@@ -1,4 +1,4 @@
-"""Read a query's text with sqlglot's Spark dialect; what it cannot read is refused."""
+"""Reads the text of a query with sqlglot's Spark dialect; refuses what that cannot read."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _unread(where: str) -> Refusal:
 
 
 def _without_parentheses(tree: exp.Query) -> exp.Query:
-    """``(SELECT …) LIMIT 3`` as ``SELECT … LIMIT 3``: what stands around a query belongs to it."""
+    """Return ``(SELECT …) LIMIT 3`` as ``SELECT … LIMIT 3``, clauses moved into the query."""
     while isinstance(tree, exp.Subquery):
         inner = tree.this
         for clause, value in tree.args.items():
@@ -153,7 +153,7 @@ def _without_parentheses(tree: exp.Query) -> exp.Query:
 
 
 def _leave_out_hints(tree: exp.Query) -> None:
-    """A hint says how Spark may compute a query, never what; a run's query is another one.
+    """Remove hints, which say how Spark may compute a query and never change its result.
 
     Its names are those of relations, but nothing is read by them.
     """
@@ -172,7 +172,7 @@ def _refuse_limit_behind(node: exp.Subquery) -> None:
 
 
 def _leave_out_order(tree: exp.Query) -> None:
-    """SORT BY, CLUSTER BY and DISTRIBUTE BY say how rows lie; with LIMIT, which there are."""
+    """Remove SORT BY, CLUSTER BY and DISTRIBUTE BY; with LIMIT they decide which rows there are."""
     for select in tree.find_all(exp.Select):
         for clause in ("sort", "cluster", "distribute"):
             if select.args.get(clause) and select.args.get("limit") is not None:
@@ -259,7 +259,7 @@ def relation_names(sql: str) -> tuple[str, ...]:
 
 
 def is_cte(table: exp.Table) -> bool:
-    """Is the name that of a CTE?  One is seen by those defined after it, and by its query.
+    """Return whether the name is that of a CTE, visible to those after it and to its query.
 
     >>> tree = parse("with c as (select 1 from c) select * from c")
     >>> [is_cte(table) for table in tree.find_all(exp.Table)]
@@ -274,7 +274,7 @@ def table_name(table: exp.Table) -> str:
 
 
 def _replace_semi_joins(select: exp.Select) -> None:
-    """``a LEFT SEMI JOIN b ON c`` keeps the rows of a for which EXISTS (b WHERE c).
+    """Replace ``a LEFT SEMI JOIN b ON c`` by WHERE EXISTS (b WHERE c) over the rows of a.
 
     WHERE is applied when everything is joined: that is the same, unless a join after it keeps the
     rows of its right side that have no match in the left.
@@ -307,7 +307,7 @@ def _replace_semi_joins(select: exp.Select) -> None:
 
 
 def _refuse_nested_semi_joins(tree: exp.Query) -> None:
-    """What is left of them stands on the right of another join, where there is no WHERE."""
+    """Raise Refusal for semi joins on the right of another join, where there is no WHERE."""
     for join in tree.find_all(exp.Join):
         if join.kind in _A:
             raise Refusal(

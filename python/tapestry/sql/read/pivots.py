@@ -1,4 +1,4 @@
-"""PIVOT as what it stands for: GROUP BY, and an aggregate with FILTER for each value.
+"""Replaces PIVOT by GROUP BY, and an aggregate with FILTER for each value.
 
     m PIVOT (SUM(v) FOR k IN (1 AS one, 2))    SELECT * EXCEPT (k, v),
                                                  SUM(v) FILTER (WHERE k <=> 1) AS one,
@@ -48,7 +48,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 @dataclass(frozen=True)
 class _Input:
-    """What is pivoted: the columns that FOR or an aggregate uses; ``grouped``: there are others.
+    """The input of a PIVOT: the columns that FOR or an aggregate uses; ``grouped``: it has others.
 
     ``kinds`` are the types of FOR's columns; where ``guarded``, a value without a row gives NULL
     whatever the aggregate.
@@ -76,7 +76,7 @@ def open_pivots(tree: exp.Query, resolve: Resolve) -> exp.Query:
 
 
 def is_read(pivot: exp.Pivot) -> bool:
-    """Does it stand behind one relation, or, of UNPIVOT, behind one that is joined?"""
+    """Return whether a PIVOT stands after one relation, or an UNPIVOT, even after a joined one."""
     relation = pivot.parent
     joined = relation is not None and isinstance(relation.parent, exp.Join)
     return _is_relation(relation) and (bool(pivot.args.get("unpivot")) or not joined)
@@ -87,7 +87,7 @@ def _is_relation(node: exp.Expr | None) -> bool:
 
 
 def _open(relation: exp.Expr, names: FreeAliases, resolve: Resolve) -> None:
-    """One PIVOT or UNPIVOT behind the other."""
+    """Replace the PIVOTs and UNPIVOTs of a relation, one after the other."""
     if not all(pivot.args.get("unpivot") for pivot in relation.args["pivots"]):
         _refuse_star_of(relation)
     pivots, joins = relation.args["pivots"], relation.args.get("joins")
@@ -106,7 +106,9 @@ def _open(relation: exp.Expr, names: FreeAliases, resolve: Resolve) -> None:
 
 
 def _merge(relation: exp.Expr) -> None:
-    """``SELECT * FROM (SELECT …)`` as what it selects, a block whose groups can be summed up."""
+    """Merge ``SELECT * FROM (SELECT …)`` into one block, whose groups can be kept as running
+    states.
+    """
     select, body = relation.parent_select, relation.this
     if select is None or select.args["from_"].this is not relation or relation.args.get("joins"):
         return
@@ -154,7 +156,7 @@ def _pivot(
 
 # -- what is read ---------------------------------------------------------------------------------
 def _refuse_odd(pivot: exp.Pivot) -> exp.In:
-    """The FOR of a PIVOT; Refusal for what Spark does not read, or in another way."""
+    """Return the FOR of a PIVOT; raise Refusal for forms that Spark reads differently or not."""
     if pivot.args.get("alias") is not None:
         raise Refusal(
             "a name behind PIVOT, which Spark does not read",
@@ -185,7 +187,7 @@ def _refuse_odd(pivot: exp.Pivot) -> exp.In:
 
 
 def _refuse_star_of(relation: exp.Expr) -> None:
-    """``q.*`` of ``q PIVOT (…)`` is to Spark what is grouped by alone."""
+    """Raise Refusal for ``q.*`` of ``q PIVOT (…)``, which means only the groups to Spark."""
     select, name = relation.parent_select, relation.alias_or_name.lower()
     for node in select.walk(prune=lambda n: n is relation) if select is not None else ():
         if not (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
@@ -206,7 +208,7 @@ def _input(
     aggregates: list[exp.Expr],
     resolve: Resolve,
 ) -> _Input:
-    """What resolving the names over the relation says of it."""
+    """Return the input of a PIVOT, found by resolving the names of its parts over the relation."""
     parts = [*keys, *aggregates]
     items = [exp.alias_(part.copy(), f"_p{n}", quoted=True) for n, part in enumerate(parts)]
     inner = exp.Select(expressions=[exp.Star(), *items], from_=exp.From(this=bare.copy()))
@@ -241,7 +243,7 @@ def _input(
 
 
 def _guarded(aggregates: list[exp.Expr], kinds: list[exp.DataType]) -> bool:
-    """Does a value without a row give NULL where an aggregate of nothing is none?"""
+    """Return whether a value without a row gives NULL where an aggregate of no rows is not NULL."""
     if all(map(_is_null_of_nothing, aggregates)):
         return False  # it does not matter
     firsts = [kind.this in _FIRST for kind in kinds]
@@ -264,7 +266,7 @@ def _is_null_of_nothing(aggregate: exp.Expr) -> bool:
 
 # -- what is made ---------------------------------------------------------------------------------
 def _values(group: exp.In, width: int) -> Iterator[tuple[list[exp.Expr], str]]:
-    """The values and the name of each: its alias, or its text."""
+    """Yield the values of the IN list, each with its name: its alias, or its text."""
     for one in group.expressions:
         called = one.args["alias"] if isinstance(one, exp.PivotAlias) else None
         value = one.this if isinstance(one, exp.PivotAlias) else one
@@ -295,7 +297,7 @@ def _is_constant(node: exp.Expr) -> bool:
 
 
 def _text(value: exp.Expr) -> str | None:
-    """A value as Spark casts it to STRING."""
+    """Return a value as Spark casts it to STRING, None if that is not known."""
     if isinstance(value, exp.Null):
         return "null"
     if isinstance(value, exp.Cast) and value.to.is_type("date"):
@@ -305,7 +307,7 @@ def _text(value: exp.Expr) -> str | None:
 
 
 def _suffix(item: exp.Expr, alias: str) -> str:
-    """What stands behind a value's name where there are several aggregates."""
+    """Return the suffix of a column's name for this aggregate, where there are several."""
     name = item.alias or spark_name(item, {alias.lower()})
     if name is None:
         raise Refusal(
@@ -327,7 +329,7 @@ def _is_value(key: exp.Expr, value: exp.Expr, kind: exp.DataType) -> exp.Expr:
 
 
 def _filtered(aggregate: exp.Expr, condition: exp.Expr, guarded: bool) -> exp.Expr:
-    """The aggregate over the rows of one value."""
+    """Return the aggregate over the rows of one value."""
     holder = exp.Paren(this=aggregate.copy())
     for call in list(holder.find_all(exp.AggFunc)):
         around = call.parent

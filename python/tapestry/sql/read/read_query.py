@@ -1,4 +1,4 @@
-"""One reading of a text over a catalog: all that starts from a query starts from this.
+"""The reading of a text over a catalog, from which everything about a query starts.
 
 The rewriter, what verifies it, the static answer and the advice share it, and a process makes each
 part of it once. Its trees are everybody's: whoever changes one changes a copy.
@@ -49,7 +49,7 @@ READ: tuple[TreePass, ...] = (
 
 @dataclass(frozen=True, eq=False)
 class ReadQuery:
-    """A text as it is read over a catalog, each part when it is first asked for.
+    """A text read over a catalog; each part is computed when it is first asked for.
 
     Each part raises the Refusal of the step that makes it.
     """
@@ -84,7 +84,9 @@ class ReadQuery:
 
     @ReadPart.behind(tree)
     def named(self) -> tuple[str, ...]:
-        """The sources that the query names: those that no answer needs say when time begins."""
+        """The sources that the query names; even those that no answer needs bound the begin of
+        time.
+        """
         tables = self.tree.find_all(exp.Table)
         names = dict.fromkeys(table_name(table) for table in tables if not is_cte(table))
         return tuple(name for name in names if name in self.catalog.relations)
@@ -107,5 +109,5 @@ class ReadQuery:
 
 @lru_cache(maxsize=REMEMBERED)
 def read(sql: str, catalog: Catalog) -> ReadQuery:
-    """The reading of a text over a catalog; nothing of it is made yet."""
+    """Return the reading of a text over a catalog; no part of it is computed yet."""
     return ReadQuery(sql, catalog)

@@ -1,4 +1,4 @@
-"""A text's tokens, if there are not too many and not too many inside of each other.
+"""Splits a text into tokens, and refuses too many of them or too deep a nesting.
 
 The parser calls itself for each level of nesting, as machine code without a bound: 20,000 levels
 of one type in another end the process. And where it cannot tell a type from a function, or which
@@ -130,7 +130,7 @@ def read_one(sql: str) -> exp.Expr:
 
 @dataclass(frozen=True)
 class _Open:
-    """What is not closed yet: by what, how many readings it makes, how many JOINs stand before."""
+    """An open bracket or CASE: its token, its possible readings, and the JOINs before it."""
 
     kind: TokenType
     readings: int
@@ -138,7 +138,7 @@ class _Open:
 
 
 class _Levels:
-    """Where in the nesting of a text a token stands."""
+    """The nesting around the current token of a text."""
 
     def __init__(self) -> None:
         self.open: list[_Open] = []
@@ -148,7 +148,7 @@ class _Levels:
         self.type_ended = False
 
     def add(self, kind: TokenType) -> None:
-        """Go on by one token."""
+        """Advance by one token."""
         is_type = self.last in _TYPES or self.type_ended
         self.type_ended = kind == TokenType.GT and self.types > 0
         self.signs = self.signs + 1 if kind in _SIGNS else 0
@@ -177,16 +177,16 @@ class _Levels:
 
     @property
     def around(self) -> int:
-        """How many JOINs stand open around the parentheses that the token is in."""
+        """Return the number of open JOINs around the parentheses of the current token."""
         return self.open[-1].joins if self.open else 0
 
     def begin(self, kind: TokenType, readings: int) -> None:
-        """Something opens."""
+        """Open a level."""
         self.open.append(_Open(kind, readings, self.joins))
         self.readings *= readings
 
     def end(self) -> None:
-        """What was opened last closes."""
+        """Close the innermost level."""
         closed = self.open.pop()
         self.readings //= closed.readings
         self.joins = closed.joins

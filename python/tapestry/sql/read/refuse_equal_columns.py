@@ -23,13 +23,13 @@ from tapestry.sql.read.spelling import is_written
 
 
 class _Doubled:
-    """The names that relations have more than once; what was looked up once is remembered."""
+    """The names that relations have more than once, cached by relation."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[exp.Expr, dict[str, list[exp.Expr]]]] = {}
 
     def of(self, source: object) -> dict[str, list[exp.Expr]]:
-        """The items of a derived table or CTE by their name, where it has several."""
+        """Return the items of a derived table or CTE by name, for names that several items have."""
         while isinstance(source, Scope) and source.set_operation_scopes:
             source = source.set_operation_scopes[0]  # the first arm names the columns
         if not isinstance(source, Scope) or not isinstance(source.expression, exp.Query):
@@ -68,14 +68,17 @@ def refuse_equal_columns(written: exp.Query, qualified: exp.Query, schema: Schem
 
 
 def _refuse_equal_aliases(written: exp.Query) -> None:
-    """A list of columns behind an alias, ``x(a, a)``: none is left where names are resolved."""
+    """Raise Refusal for ``x(a, a)``, an alias whose list of columns has a name twice.
+
+    After names are resolved there is no such list.
+    """
     for alias in written.find_all(exp.TableAlias):
         for name in _several(one.name for one in alias.columns):
             raise _ambiguous(f"{alias.name} has two columns called {name}", alias.sql("spark"))
 
 
 def _refuse_equal_items(written: exp.Query, scopes: Sequence[Scope], schema: Schema) -> None:
-    """``SELECT a AS k, b AS k, k + 1 AS n``: an alias that another item of its list uses."""
+    """Raise Refusal for ``SELECT a AS k, b AS k, k + 1 AS n``, where k could be either."""
     selects = list(written.find_all(exp.Select, bfs=False))
     by_place = {
         id(one): n for n, one in enumerate(scopes[-1].expression.find_all(exp.Select, bfs=False))
@@ -106,7 +109,7 @@ def _refuse_equal_items(written: exp.Query, scopes: Sequence[Scope], schema: Sch
 
 
 def _several(names: Iterable[str]) -> set[str]:
-    """The names, in lower case, that stand there more than once."""
+    """Return the names, in lower case, that occur more than once."""
     times = Counter(name.lower() for name in names)
     return {name for name, number in times.items() if number > 1}
 
@@ -138,7 +141,7 @@ def _refuse_star(star: exp.Expr, scope: Scope, doubled: _Doubled) -> None:
 
 
 def _is_one_column(items: list[exp.Expr], source: object) -> bool:
-    """Are they one column of a relation, without AS? Spark makes a new column of an alias.
+    """Return whether the items are one column of a relation, without AS, which makes a new one.
 
     Not of a UNION: what is one column of its first arm may be two of its second.
     """

@@ -48,7 +48,7 @@ def _refusal(once: str, again: str) -> Refusal:
 
 
 def _differing(one: str, two: str) -> tuple[str, str]:
-    """Where two texts begin to differ."""
+    """Return the places where two texts begin to differ."""
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))
     begin = max(0, same - _SHOWN)
     return one[begin : same + _SHOWN], two[begin : same + _SHOWN]

@@ -1,4 +1,4 @@
-"""Refuse what would get lost: clauses that no pass reads, and text that two parsers read otherwise.
+"""Refuses clauses that no pass reads, and text that two parsers read differently.
 
 A parser takes more than Spark does, and a tree has places for every dialect's clauses. What no pass
 looks at would be left out of the rewritten query without a word, so every place must be named here.
@@ -113,7 +113,7 @@ def refuse_second_comparison(tokens: Sequence[Token]) -> None:
 
 
 def refuse_unwritten(tree: exp.Query) -> None:
-    """Raise Refusal for what the tree holds and its text in Spark's dialect would not."""
+    """Raise Refusal for parts of the tree that its text in Spark's dialect would lack."""
     try:
         list_conditions(tree).sql("spark", unsupported_level=ErrorLevel.RAISE)
     except UnsupportedError as error:
@@ -150,7 +150,7 @@ def _refuse_join(node: exp.Join) -> None:
 
 
 def _refuse_chain(node: exp.Expr) -> None:
-    """``a = b IN (1)`` is ``(a = b) IN (1)`` to Spark and ``a = (b IN (1))`` to others."""
+    """Raise Refusal for ``a = b IN (1)``: ``(a = b) IN (1)`` to Spark, else ``a = (b IN (1))``."""
     left, right = node.this, node.expression
     for side in (left, right):
         if isinstance(side, exp.Exists) and isinstance(side.this, exp.Query):

@@ -1,6 +1,6 @@
-"""Refuse what stands nowhere in the theory, and generators that make rows in a select list.
+"""Refuses constructs outside the theory, generators in a select list, and a FROM clause too wide.
 
-And a FROM clause whose rows can be formed in too many ways.
+A FROM clause is too wide if its rows can be formed in too many ways.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WAYS = 256
 
 
 def refuse_constructs(tree: exp.Query) -> None:
-    """Raise Refusal for what stands nowhere in the theory, wherever it stands in the query."""
+    """Raise Refusal for constructs outside the theory, anywhere in the query."""
     for kind, what, hint in UNSUPPORTED:
         found = next((one for one in tree.find_all(kind) if not _is_read(one)), None)
         if found is None:
@@ -54,14 +54,14 @@ def refuse_constructs(tree: exp.Query) -> None:
 
 
 def _is_read(node: exp.Expr) -> bool:
-    """Is this a generator, or the turning of rows or columns of one relation?"""
+    """Return whether a node is a generator, or a PIVOT or UNPIVOT of one relation."""
     if isinstance(node, exp.Lateral):
         return bool(kind_of(node.this))
     return isinstance(node, exp.Pivot) and is_read(node)
 
 
 def refuse_row_makers(node: exp.Select) -> None:
-    """Raise Refusal for what makes several rows of one, or none: EXISTS tells the difference."""
+    """Raise Refusal for a node that makes several rows of one, or none, which EXISTS would see."""
     for part in _parts(*node.selects, node.args.get("having")):
         if _is_generator(part):
             raise Refusal(
@@ -125,7 +125,7 @@ def _is_spark_s(node: exp.Expr, names: Collection[str]) -> bool:
 
 
 def is_global_aggregate(node: exp.Select) -> bool:
-    """Does a SELECT give one row whatever there is? An aggregate in a subquery is that one's."""
+    """Return whether a SELECT always gives one row; aggregates in subqueries do not count."""
     aggregates = any(
         isinstance(part, exp.AggFunc) and part.find_ancestor(exp.Window) is None
         for item in node.selects
@@ -135,7 +135,9 @@ def is_global_aggregate(node: exp.Select) -> bool:
 
 
 def refuse_names(names: Sequence[str], columns: int, by_value: bool, node: exp.Expr) -> None:
-    """The names of a derived table's columns: one for each, and of values no two alike."""
+    """Raise Refusal for a list of columns of a derived table that has a wrong number or
+    duplicates.
+    """
     if len(names) != columns:
         raise Refusal(
             f"{node.alias_or_name} gives {len(names)} names to {columns} columns",
@@ -154,7 +156,7 @@ def refuse_names(names: Sequence[str], columns: int, by_value: bool, node: exp.E
 
 
 def refuse_many(matched: int, left: int, right: int, node: exp.Join) -> None:
-    """Ways to form a row multiply with every join: said before any of them is worked out."""
+    """Raise Refusal if rows can be formed in too many ways, which multiply with every join."""
     ways = (
         matched + left * (node.side in ("LEFT", "FULL")) + right * (node.side in ("RIGHT", "FULL"))
     )
@@ -201,7 +203,7 @@ def refuse_uncompared(tree: exp.Query, by_value: bool) -> None:
 
 
 def odd_relation(node: exp.Expr) -> Refusal:
-    """The refusal of what is neither a table nor a query where a relation stands."""
+    """Return the refusal of a node in FROM that is neither a table nor a query."""
     return Refusal(
         "this cannot stand in FROM",
         node.sql("spark"),

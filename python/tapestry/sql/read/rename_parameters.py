@@ -1,4 +1,4 @@
-"""The parameters of lambdas, told from columns and relations.
+"""Tells the parameters of lambdas from columns and relations.
 
     SELECT transform(a, X -> x + 1) FROM m          transform(a, X -> X + 1)
     SELECT transform(a, q -> q + v) FROM m AS q     transform(a, q_1 -> q_1 + q.v)
@@ -48,7 +48,7 @@ def rename_parameters(tree: exp.Query) -> exp.Query:
 
 
 def _in_one_case(tree: exp.Query) -> exp.Query:
-    """The query with each use of a parameter as it is given; a copy where one was not."""
+    """Return the query with every use of a parameter in the case of its definition; a copy."""
     if not any(_uses(node) for node in tree.find_all(exp.Lambda)):
         return tree
     tree = copied(tree)
@@ -72,7 +72,7 @@ def _parameters(node: exp.Lambda) -> list[str]:
 
 
 def _is_parameter(identifier: exp.Identifier) -> bool:
-    """Is it a parameter, where it is given or used, and no column, no field, no relation?"""
+    """Return whether a name is a parameter, defined or used, and no column, field or relation."""
     parent, place = identifier.parent, identifier.arg_key
     if isinstance(parent, exp.Dot):
         return place == "this"

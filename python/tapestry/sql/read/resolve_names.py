@@ -115,7 +115,7 @@ def _schema_of(catalog: Catalog) -> tuple[MappingSchema, int]:
 
 
 def _named(name: str) -> exp.Table:
-    """The table of a normalized name, each part as it is: a quote in it is a letter like others."""
+    """Return the table of a normalized name, each part taken literally, quotes included."""
     parts = [exp.to_identifier(part) for part in name.split(".")]
     if len(parts) > 3:
         return exp.to_table(name, dialect="spark")
@@ -123,7 +123,7 @@ def _named(name: str) -> exp.Table:
 
 
 def _type_of(table: exp.Table, column: Column) -> exp.DataType:
-    """A column's type; raises Refusal for a column that no query can speak of."""
+    """Return a column's type; raise Refusal if no query can use such a column."""
     where = f"{table.sql('spark')}: {column.name[:200]} {column.type[:200]}"
     if column.name == "*":
         raise Refusal(
@@ -152,7 +152,9 @@ def _type_of(table: exp.Table, column: Column) -> exp.DataType:
 
 
 def _deepened(table: exp.Table, depth: int) -> exp.Table:
-    """The table with as many parts to its name as the longest has: sqlglot knows one length."""
+    """Return the table with its name padded to the parts of the longest: sqlglot wants one
+    length.
+    """
     for part in ("db", "catalog")[: depth - 1]:
         if not table.args.get(part):
             table.set(part, exp.to_identifier(NO_PART))
@@ -179,7 +181,7 @@ def _without_parts(table: exp.Table) -> None:
 
 
 def _as_written(tree: exp.Query) -> None:
-    """Take added parts of names out again, and spell the fields of structs as they were."""
+    """Remove the added parts of names, and spell the fields of structs as before, in place."""
     for table in tree.find_all(exp.Table):
         _without_parts(table)
     for node in tree.find_all(exp.PropertyEQ, exp.ColumnDef):
@@ -187,7 +189,7 @@ def _as_written(tree: exp.Query) -> None:
 
 
 def _likely(message: str, catalog: Catalog) -> str:
-    """What the author may have meant by the name that sqlglot's message is about."""
+    """Return a suggestion which name the author meant, for sqlglot's message."""
     spelling = spellings(catalog)
     known = sorted(spelling.values())
     name, *table = re.findall(r"'(\w+)'", message) or re.findall(r"\w+", message)[-1:]
@@ -204,7 +206,7 @@ def _likely(message: str, catalog: Catalog) -> str:
 
 
 def _with_clocks(tree: exp.Query, catalog: Catalog) -> exp.Query:
-    """Spark reads a bare ``localtimestamp`` as the clock unless a column is called so.
+    """Return the query with ``localtimestamp`` as the clock, unless a column has that name.
 
     Where there is such a column, of a source or made by the query, the parser has lost which of the
     two ``current_date`` is: refused.
@@ -241,7 +243,7 @@ def _with_clocks(tree: exp.Query, catalog: Catalog) -> exp.Query:
 
 
 def _refuse_stars(tree: exp.Query) -> None:
-    """Stars over tables are resolved; what is left is one over the fields of a struct."""
+    """Raise Refusal for a star over the fields of a struct; those over tables are resolved."""
     for select in tree.find_all(exp.Select):
         for item in select.selects:
             if isinstance(item.unalias(), exp.Dot) and item.find(exp.Star) is not None:

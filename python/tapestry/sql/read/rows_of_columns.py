@@ -1,4 +1,6 @@
-"""Rows that are made of constants or of columns: VALUES, ``stack``, UNPIVOT, as ``inline``."""
+"""Rewrites VALUES, ``stack`` and UNPIVOT, which make rows of constants or columns, as
+``inline``.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +16,28 @@ MANY_VALUES = 1_000
 
 
 class FreeAliases:
-    """New aliases, which no relation of a query has."""
+    """Generates aliases that no relation of a query has."""
 
     def __init__(self, tree: exp.Query) -> None:
         self.taken = {name.name.lower() for name in tree.find_all(exp.Identifier)}
         self.numbers = count(1)
 
     def new(self) -> str:
-        """The next one."""
+        """Return the next free alias."""
         return next(name for n in self.numbers if (name := f"_l{n}") not in self.taken)
 
 
 def lateral_view(
     call: exp.Expr, alias: str, columns: list[str], outer: bool = False
 ) -> exp.Lateral:
-    """``LATERAL VIEW call alias AS columns``."""
+    """Return ``LATERAL VIEW call alias AS columns``."""
     names = [exp.to_identifier(name, quoted=True) for name in columns]
     table = exp.TableAlias(this=exp.to_identifier(alias, quoted=True), columns=names)
     return exp.Lateral(this=call, view=True, outer=outer, alias=table)
 
 
 def derived(call: exp.Expr, name: str, columns: list[str], names: FreeAliases) -> exp.Subquery:
-    """``(SELECT its columns FROM one row LATERAL VIEW call) AS name``."""
+    """Return ``(SELECT columns FROM one row LATERAL VIEW call) AS name``."""
     inner, one = names.new(), names.new()
     items: list[exp.Expr] = []
     for column in columns:
@@ -50,7 +52,7 @@ def derived(call: exp.Expr, name: str, columns: list[str], names: FreeAliases) -
 
 
 def stacked(call: exp.Expr, columns: list[str]) -> exp.Array:
-    """The rows of ``stack(n, …)``, what is left over being NULL."""
+    """Return the rows of ``stack(n, …)``, missing values being NULL."""
     values = [value.copy() for value in call.expressions]
     values += [exp.null()] * (-len(values) % len(columns))
     rows = [values[n : n + len(columns)] for n in range(0, len(values), len(columns))]
@@ -58,7 +60,7 @@ def stacked(call: exp.Expr, columns: list[str]) -> exp.Array:
 
 
 def array(rows: list[list[exp.Expr]], columns: list[str]) -> exp.Array:
-    """Rows as an array of structs with these fields."""
+    """Return rows as an array of structs with these fields."""
     spend(4 * len(rows) * len(columns), "rows of constants")
     elements: list[exp.Expr] = []
     for row in rows:
@@ -71,7 +73,7 @@ def array(rows: list[list[exp.Expr]], columns: list[str]) -> exp.Array:
 
 
 def values(table: exp.Values, names: FreeAliases) -> None:
-    """VALUES as a derived table: rows that are always there."""
+    """Replace VALUES by a derived table whose rows are always there."""
     rows = [
         list(one.expressions) if isinstance(one, exp.Tuple) else [one.unnest()]
         for one in table.expressions
@@ -102,7 +104,7 @@ def values(table: exp.Values, names: FreeAliases) -> None:
 
 
 def unpivot(relation: exp.Expr, pivot: exp.Pivot, names: FreeAliases) -> exp.Subquery:
-    """``m UNPIVOT (v FOR n IN (a AS x, b))``: a row for each of the columns that is not NULL."""
+    """Return ``m UNPIVOT (v FOR n IN (a AS x, b))``: one row for each column that is not NULL."""
     (group,) = pivot.args["fields"]
     values = [one.name for value in pivot.expressions for one in _parts(value)]
     inner, alias = names.new(), relation.alias_or_name or names.new()

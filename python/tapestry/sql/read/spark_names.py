@@ -1,4 +1,4 @@
-"""What Spark calls a column that the author gave no name: the text of its expression.
+"""The name that Spark gives to a column without an alias: the text of its expression.
 
 Known for columns, constants, operators and the plain aggregates. Of other functions the parser has
 lost how they were called (``ucase`` and ``upper`` are one to it), so that their names are not said.
@@ -55,7 +55,7 @@ def name_items(tree: exp.Query) -> exp.Query:
 
 
 def made_name(item: exp.Expr) -> str | None:
-    """The name of an item of a select list where it is Spark's, not the author's."""
+    """Return the name of an item of a select list if Spark, not the author, gave it."""
     alias = item.args.get("alias")
     if isinstance(alias, exp.Identifier) and alias.meta_get(_MADE):
         return str(alias.name)
@@ -63,7 +63,7 @@ def made_name(item: exp.Expr) -> str | None:
 
 
 def as_written(node: exp.Expr) -> str:
-    """The text of an expression without the names that Spark gives."""
+    """Return the text of an expression without the names that Spark gives."""
     shown = node.copy()
     for alias in list(shown.find_all(exp.Alias)):
         if made_name(alias) and alias is not shown:
@@ -72,7 +72,7 @@ def as_written(node: exp.Expr) -> str:
 
 
 def has_own_name(item: exp.Expr, relations: Collection[str]) -> bool:
-    """Is an item of a select list called the same by Spark and by the parser?"""
+    """Return whether Spark and the parser give an item of a select list the same name."""
     if isinstance(item, exp.Alias | exp.Aliases) or item.is_star or kind_of(item):
         return True
     value = item.unnest()
@@ -84,20 +84,20 @@ def has_own_name(item: exp.Expr, relations: Collection[str]) -> bool:
 
 
 def relation_names_of(select: exp.Expr) -> set[str]:
-    """What the relations of a FROM clause are called, in lower case."""
+    """Return the names of the relations in a FROM clause, in lower case."""
     relations = [*relations_of(select), *(select.args.get("laterals") or [])]
     return {one.alias_or_name.lower() for one in relations}
 
 
 def _is_path(node: exp.Expr) -> bool:
-    """Is it ``m.st.a.b.c``, a field by dots alone?"""
+    """Return whether a node is ``m.st.a.b.c``, a field reached by dots alone."""
     while isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
         node = node.this
     return isinstance(node, exp.Column)
 
 
 def _made(item: exp.Expr, relations: Collection[str]) -> str | None:
-    """Spark's name where it is another one than the parser's."""
+    """Return Spark's name of an item if it differs from the parser's."""
     if isinstance(item, exp.Alias | exp.Aliases) or item.is_star or kind_of(item):
         return None
     if _is_path(item.unnest()):
@@ -128,7 +128,7 @@ def spark_name(node: exp.Expr, relations: Collection[str]) -> str | None:
 
 
 def _form(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
-    """How an operator or a call is written, and what stands in it; of others ''."""
+    """Return the format of an operator or a call, and its operands; '' for others."""
     kind, inner = type(node), node.this
     if kind in _FORMS:
         return _FORMS[kind], [inner, node.expression]
@@ -155,7 +155,7 @@ def _is_null(node: exp.Expr) -> bool:
 
 
 def _call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
-    """An aggregate; COUNT(*) counts ones."""
+    """Return the format of an aggregate and its arguments; COUNT(*) counts ones."""
     name = _CALLS[type(node)]
     if isinstance(node.this, exp.Star):
         return ("", []) if node.this.args.get("except_") else (f"{name}(1)", [])

@@ -1,4 +1,4 @@
-"""How names are written: Spark tells upper from lower case in no name, but keeps it in results.
+"""Keeps the case of names: Spark ignores it when it compares names, but keeps it in results.
 
 sqlglot puts all names in lower case to resolve them.
 """
@@ -20,13 +20,13 @@ Spell = Callable[[exp.Table, str], str]
 
 
 def note_spelling(tree: exp.Expr) -> None:
-    """Remember how every name in the author's text is written."""
+    """Store how every name in the author's text is written."""
     for identifier in tree.find_all(exp.Identifier):
         identifier.meta[_WRITTEN] = identifier.name
 
 
 def is_written(identifier: exp.Expr) -> bool:
-    """Does a name stand in the author's text, or did resolving the names make it?"""
+    """Return whether a name stands in the author's text, not made by resolving names."""
     return identifier.meta_get(_WRITTEN) is not None
 
 
@@ -38,7 +38,7 @@ def spell_field(name: exp.Expr, written: str | None = None) -> None:
 
 
 class Spelling:
-    """How the columns of one query are written; what was looked up once is remembered.
+    """The spelling of the columns of one query, cached.
 
     A query with thousands of columns would else look through its select list for each of them.
     """
@@ -48,7 +48,7 @@ class Spelling:
         self._items: dict[int, tuple[exp.Query, dict[str, exp.Expr]]] = {}
 
     def spelt(self, source: exp.Expr | Scope, name: str) -> str | None:
-        """A column of a relation as it is written there, or where it comes from; None: unknown."""
+        """Return the spelling of a relation's column, there or at its origin; None: unknown."""
         if isinstance(source, exp.Table):
             return self._of_table(source, name)
         if not isinstance(source, Scope):
@@ -62,7 +62,9 @@ class Spelling:
         return None if item is None else self._of_item(source, item, name)
 
     def _items_of(self, block: exp.Query) -> dict[str, exp.Expr]:
-        """The items of a select list by name; the block is kept, so that its id stays its own."""
+        """Return the items of a select list by name; keeps the block, so that its id stays
+        unique.
+        """
         _, items = self._items.get(id(block), (None, None))
         if items is None:
             items = {}
@@ -72,7 +74,7 @@ class Spelling:
         return items
 
     def _of_item(self, block: Scope, item: exp.Expr, name: str) -> str | None:
-        """An item of a select list: as its alias says, else what it takes."""
+        """Return the spelling of an item of a select list: its alias, else its column."""
         value = item.unalias()
         while isinstance(value, exp.Cast | exp.Paren):
             value = value.this
@@ -88,7 +90,7 @@ class Spelling:
 
 
 def spelling_in(catalog: Catalog) -> Spelling:
-    """How the columns of a query over these relations are written."""
+    """Return the spelling of the columns of a query over these relations."""
     columns = {
         name: {column.name.lower(): column.name for column in relation.columns}
         for name, relation in catalog.relations.items()
@@ -103,7 +105,7 @@ def spelling_in(catalog: Catalog) -> Spelling:
 
 
 def spellings(catalog: Catalog) -> dict[str, str]:
-    """The columns of the sources, in lower case and as the source writes them."""
+    """Return the columns of the sources: the name in lower case, and the source's spelling."""
     return {
         column.name.lower(): column.name
         for relation in catalog.relations.values()

@@ -1,4 +1,4 @@
-"""Reckon what it costs to give every column its table, before stars are expanded.
+"""Estimates the cost of resolving columns before stars are expanded.
 
 A star has as many columns as the relations under it, and a CTE with two stars over the one before
 doubles them. So columns are counted from the inside out, once for each query, however often it is
@@ -40,7 +40,7 @@ def spend_names(tree: exp.Query, catalog: Catalog) -> None:
 
 
 def _width(query: exp.Expr, catalog: Catalog, widths: dict[int, int]) -> int:
-    """How many columns a query has."""
+    """Return the number of columns of a query."""
     if id(query) in widths:
         return widths[id(query)]
     if isinstance(query, exp.Subquery | exp.SetOperation):

@@ -1,4 +1,4 @@
-"""Tables of one name in two schemas, where columns are written with the schema: aliases for them.
+"""Gives aliases to tables of one name in two schemas where columns are written with the schema.
 
 ``NOT EXISTS (SELECT 1 FROM b.m WHERE b.m.id = a.m.id)`` has two relations that are called m.
 Behind this pass a column has one qualifier, by which the inner one would take both.
@@ -57,7 +57,7 @@ def _names(tree: exp.Query) -> Iterator[str]:
 
 
 def _owner(column: exp.Column) -> exp.Expr | None:
-    """The relation that a column with a qualifier is of: the innermost one that is called so."""
+    """Return the relation of a qualified column: the innermost one with that name."""
     if not column.table:
         return None
     select = column.parent_select

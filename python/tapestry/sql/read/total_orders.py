@@ -31,7 +31,7 @@ FIRST = (exp.First, exp.FirstValue)
 
 
 def has_orders(tree: exp.Expr) -> bool:
-    """Is there anything in the query whose value may depend on which row comes first?"""
+    """Return whether a value in the query may depend on the order of rows."""
     return tree.find(exp.Limit, exp.Offset, exp.Window, *ANY) is not None
 
 
@@ -48,7 +48,10 @@ def total_orders(tree: exp.Query, catalog: Catalog) -> exp.Query:
 
 
 def _outputs(node: exp.Expr) -> Iterator[exp.Expr]:
-    """What a query's rows are equal in; a constant says nothing, and might be read as a place."""
+    """Yield the values in which equal rows of a query are equal.
+
+    Constants are left out: they tell nothing apart, and could be read as a place.
+    """
     if isinstance(node, exp.SetOperation):
         yield from (exp.column(identifier(name)) for name in _ordered_columns(node))
     elif isinstance(node, exp.Select):
@@ -57,7 +60,7 @@ def _outputs(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _ordered_columns(query: exp.Expr, names: Sequence[str] = ()) -> list[str]:
-    """The columns of a query whose values have an order; ``names``: what they are called there."""
+    """Return the columns of a query whose values have an order; ``names``: their names."""
     lists = [arm.selects for arm in _arms(query)]
     ordered = [not any(has_map(item) for item in items) for items in zip(*lists, strict=True)]
     return list(compress(names or [item.alias_or_name for item in lists[0]], ordered))
@@ -91,7 +94,9 @@ def _order_windows(select: exp.Select, catalog: Catalog) -> None:
 
 
 def by_place(window: exp.Window) -> bool:
-    """Does its value depend on the order of rows that its ORDER BY leaves equal?"""
+    """Return whether a window's value depends on the order of rows that its ORDER BY leaves
+    equal.
+    """
     function: exp.Expr = window.this
     while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
         function = function.this
@@ -121,7 +126,7 @@ def _tellers(select: exp.Select, catalog: Catalog) -> Iterator[exp.Expr]:
 
 
 def has_map(node: exp.Expr) -> bool:
-    """Has a value, or a part of it, a type whose values have no order?"""
+    """Return whether a value, or a part of it, has a type whose values have no order."""
     return isinstance(node.type, exp.DataType) and _is_unordered(node.type)
 
 

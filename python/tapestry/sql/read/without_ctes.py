@@ -26,12 +26,12 @@ MOST = 2**19
 
 
 class _TooMuchError(Exception):
-    """It cannot be written out, or not in so many characters."""
+    """A statement that cannot be written out, or not in so many characters."""
 
 
 @dataclass(frozen=True)
 class _With:
-    """A WITH: where it stands in the text, and where the body of each CTE does, by its name."""
+    """A WITH: its place in the text, and the place of the body of each CTE, by name."""
 
     start: int
     end: int
@@ -40,7 +40,7 @@ class _With:
 
 @dataclass(frozen=True)
 class _Use:
-    """Where a CTE's name stands in FROM, and where the body that it means."""
+    """A use of a CTE's name in FROM, and the place of the body that it means."""
 
     start: int
     end: int
@@ -137,7 +137,7 @@ class _Writer:
         return "".join([*parts, self._kept(done, end)])
 
     def _inside(self, start: int, end: int) -> tuple[tuple[int, int, _Use | None], ...]:
-        """What changes between two places; what stands in a WITH goes with it."""
+        """Return the changes between two places, without those inside of another change."""
         found, done = [], start
         for low, high, use in self.changes:
             if low >= done and high <= end:
