@@ -1,9 +1,9 @@
 """Spark's settings that change what a query answers: one value for every connection method.
 
-A session is opened with the values below unless the profile says otherwise, and is asked what it
-took.  Speed, sizes and places of files are nobody's answer and not in the list.  Neither is what
-has no default that could be set again (`spark.sql.legacy.nullInEmptyListBehavior`), nor an order of
-NULLs: Spark has no setting for that.
+A session is opened with the values below unless the profile says otherwise; afterwards its server
+is asked which ones it took. Settings of speed, sizes and places of files change no answer and are
+not in the list. Nor is a setting without a default that could be set again
+(`spark.sql.legacy.nullInEmptyListBehavior`), nor an order of NULLs: Spark has no setting for that.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ ANSI mode off is dbt-spark's own choice, so that one project means the same on S
 
 
 def effective(found: Mapping[str, str]) -> dict[str, str]:
-    """What holds in a session in which ``found`` is what somebody has set, the time zone too.
+    """Return the values in force in a session in which ``found`` was set, with the time zone.
 
     >>> effective({"spark.sql.caseSensitive": "TRUE"})["spark.sql.caseSensitive"]
     'true'
@@ -75,7 +75,7 @@ def effective(found: Mapping[str, str]) -> dict[str, str]:
 
 
 def unusual(found: Mapping[str, str]) -> tuple[str, ...]:
-    """Where a session answers otherwise than the standard does: ``key = value``, sorted.
+    """Return the settings that differ from their standard values: ``key = value``, sorted.
 
     The time zone is not among them: it is kept by itself.
 
@@ -91,7 +91,7 @@ def unusual(found: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def to_open_with(given: Mapping[str, str], left_alone: Collection[str] = ()) -> dict[str, str]:
-    """What a session is opened with: what always has to be said, and what the profile gives."""
+    """Return the settings to open a session with: time zone and ANSI mode, and the profile's."""
     always = {ZONE: "UTC", ANSI: STANDARD[ANSI]}
     return {**{k: v for k, v in always.items() if k not in left_alone}, **given}
 
@@ -99,7 +99,7 @@ def to_open_with(given: Mapping[str, str], left_alone: Collection[str] = ()) -> 
 def to_correct(
     found: Mapping[str, str], given: Mapping[str, str], left_alone: Collection[str] = ()
 ) -> dict[str, str]:
-    """What is still to be set in a session that was opened: what its server sets differently."""
+    """Return the settings that an opened session still needs, as its server has other values."""
     values = effective(found)
     return {
         key: standard
@@ -109,7 +109,7 @@ def to_correct(
 
 
 def not_taken(found: Mapping[str, str], wanted: Mapping[str, str]) -> Iterator[str]:
-    """The settings among ``wanted`` that a session has otherwise."""
+    """Yield the settings among ``wanted`` that have another value in the session."""
     for key, value in wanted.items():
         if key in SPARKS:
             if effective(found)[key] != _plain(value):
@@ -119,5 +119,5 @@ def not_taken(found: Mapping[str, str], wanted: Mapping[str, str]) -> Iterator[s
 
 
 def _plain(value: str) -> str:
-    """Spark tells neither true from TRUE nor corrected from CORRECTED; one line, whatever it is."""
+    """Normalize a value: Spark reads keywords in any case; white space becomes single spaces."""
     return " ".join(value.split()).lower()

@@ -1,8 +1,8 @@
-"""Folders for what is kept between starts; where none can be kept, one for this process alone.
+"""Folders for files that are kept between starts, or else for those of this process alone.
 
 A home can be missing or read-only, or belong to somebody else (root in a container whose `HOME` is
-the host's), or be open to a group. None of this needs to keep Spark from starting: what would be
-kept is then made again, in a new folder in the temporary directory that goes with the process.
+the host's), or be open to a group. None of this needs to keep Spark from starting: the files are
+then made again, in a new folder in the temporary directory that is removed with the process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ logger = AdapterLogger("Tapestry")
 
 
 def cache_or_new(*parts: str) -> Path:
-    """`folders.cache_folder`, or a folder of this process's.
+    """Return `folders.cache_folder`, or a new folder that this process removes at its end.
 
     Raises ConfigurationError where the temporary directory is not safe either.
     """
@@ -33,7 +33,7 @@ def cache_or_new(*parts: str) -> Path:
 
 
 def cache_is_kept() -> bool:
-    """Will a later process find what this one puts into the cache?"""
+    """Return whether a later process will find what this one puts into the cache."""
     try:
         cache_folder()
     except (ConfigurationError, OSError):
@@ -42,7 +42,7 @@ def cache_is_kept() -> bool:
 
 
 def ivy_or_new() -> Path:
-    """`folders.ivy_folder`; where that is not to be used, one in the cache."""
+    """Return `folders.ivy_folder`, or a folder in the cache if that one is not to be used."""
     try:
         return ivy_folder()
     except (ConfigurationError, OSError) as error:
@@ -50,7 +50,7 @@ def ivy_or_new() -> Path:
 
 
 def new_ivy(reason: str) -> Path:
-    """Where jars are fetched to that this user's other programs have no part in."""
+    """Return a folder for fetched jars that this user's other programs do not use."""
     folder = cache_or_new("ivy")
     logger.info(f"Spark's jars are fetched to {folder}: {reason}")
     return folder
@@ -64,7 +64,7 @@ def _reason(error: ConfigurationError | OSError) -> str:
 
 @cache
 def _warn(reason: str) -> None:
-    """Say it once."""
+    """Warn of the reason, once."""
     logger.warning(
         "No cache is kept between starts: each takes longer and may fetch Spark's jars anew, and"
         f" no Spark is shared. {reason}"

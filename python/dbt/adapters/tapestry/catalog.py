@@ -1,9 +1,9 @@
 """Spark's catalog of tables and views: an H2 database beside the data, open to several processes.
 
-Spark's own choice, Derby, admits one process: a second `dbt run`, or a report beside a schedule,
-would fail. H2 in AUTO_SERVER mode opens the file in the first process, and the others come in
-through it; when that process leaves or is killed, another takes over. `catalog_access` lets nobody
-in but their owner. docs/adapter.md has the alternatives and what was tried.
+Derby, which Spark uses by default, admits one process: a second `dbt run`, or a report beside a
+schedule, would fail. H2 in AUTO_SERVER mode opens the file in the first process, and the others
+connect through it; when that process leaves or is killed, another takes over. `catalog_access` lets
+nobody but the owner connect. docs/adapter.md has the alternatives and what was tried.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TRANSACTION_TABLES = {
 
 
 def catalog_settings(warehouse: Path) -> dict[str, str]:
-    """Spark settings that put the catalog into the warehouse's folder."""
+    """Return the Spark settings that put the catalog into the warehouse's folder."""
     return {
         "spark.sql.catalogImplementation": "hive",
         f"{_JDO}ConnectionURL": url_of(warehouse),
@@ -57,11 +57,11 @@ def catalog_settings(warehouse: Path) -> dict[str, str]:
 
 
 def open_catalog(context: SparkContext, settings: Mapping[str, str], folder: Path | None) -> None:
-    """Open the database before Hive does, which would try ten times with two seconds between.
+    """Open the catalog's database before Hive does, which would try ten times, two seconds apart.
 
-    Of a database that the profile names user and password are the profile's; of another kind than
-    H2 only the driver is made known. Raises DbtRuntimeError where the file cannot be opened or
-    there is no such driver, ConfigurationError where the catalog is not its user's alone.
+    For a database that the profile names, user and password are the profile's; for another kind
+    than H2 only the driver is registered. Raises DbtRuntimeError where the file cannot be opened or
+    there is no such driver, ConfigurationError where others than its user can reach the catalog.
     """
     jvm: Any = context._jvm
     url = settings.get(f"{_JDO}ConnectionURL", "")
@@ -89,11 +89,11 @@ def open_catalog(context: SparkContext, settings: Mapping[str, str], folder: Pat
 
 
 def take_long_comments(context: Any) -> None:
-    """Have the catalog take a column's comment of any length, once Hive has made its tables.
+    """Let the catalog take a column's comment of any length, once Hive has made its tables.
 
-    Hive gives it 256 characters, and tries one that is longer ten times with two seconds between,
-    before Spark keeps it elsewhere: each view with such a comment would take twenty seconds.
-    Asked with each session until it is so: a new catalog gets its tables with the first statement.
+    Hive gives a comment 256 characters. It tries to write a longer one ten times, two seconds
+    apart, before Spark keeps it elsewhere: each view with such a comment would take twenty seconds.
+    Tried for each session until it is done: a new catalog gets its tables with the first statement.
     """
     connection = vars(context).get("_tapestry_catalog")
     if connection is None:
@@ -109,9 +109,9 @@ def take_long_comments(context: Any) -> None:
 
 
 def _register(jvm: Any, driver: str) -> None:
-    """Let Hive find a database's driver.
+    """Register a database's driver so that Hive finds it.
 
-    It looks drivers up from Spark's own class loader, which does not see the jars of a session; a
+    Hive looks drivers up from Spark's own class loader, which does not see the jars of a session; a
     driver registered through Spark is wrapped in a class that it sees.
     """
     try:
@@ -125,7 +125,7 @@ def _register(jvm: Any, driver: str) -> None:
 
 
 def _patiently(connect: Callable[[], Any]) -> Any:
-    """A connection; while another process is just opening or leaving the file, try again."""
+    """Return a connection; try again while another process is just opening or leaving the file."""
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             return connect()
@@ -143,9 +143,10 @@ def _patiently(connect: Callable[[], Any]) -> Any:
 
 
 def _call_it_derby(jvm: Any) -> None:
-    """Hive's cleaning after a dropped schema asks for one of five products; H2 is none of them.
+    """Tell Hive that the catalog's database is Derby, one of the five products that it knows.
 
-    It asks once and remembers; the answer matters for transactions that nobody uses here.
+    Hive's cleaning after a dropped schema asks for the product and would fail with H2. It asks once
+    and keeps the answer, which matters for transactions that nobody uses here.
     """
     package = jvm.org.apache.hadoop.hive.metastore
     field = jvm.java.lang.Class.forName(

@@ -1,10 +1,10 @@
-"""Who may open the catalog: its folder, its password, and catalogs that older versions made.
+"""Access to the catalog: its folder, its password, and catalogs that older versions made.
 
 Whoever can log in to H2 can run programs as the user whose process has the file open. So the
 catalog lies in a folder that its owner alone can enter, whatever the umask is when H2 makes one of
-its files anew, and its password is random, in a file of that folder. The password is written first
-and the database told it then, so that a process killed in between leaves one of two states, and
-both can be opened: with the password, or with the empty one of before.
+its files anew, and its password is random, in a file of that folder. The password is first written
+and then set in the database, so that a process killed in between leaves a catalog that can be
+opened in either case: with the password, or with the earlier empty one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ This folder keeps older versions of dbt-tapestry from starting an empty one in i
 
 
 def url_of(warehouse: Path) -> str:
-    """The catalog's address. H2 and Hadoop would read more than a path in some characters."""
+    """Return the catalog's JDBC address.
+
+    Raises ConfigurationError for characters in the path that H2 or Hadoop would interpret.
+    """
     path = str(warehouse.absolute() / FOLDER / _FILE.removesuffix(".mv.db"))
     if ";" in path or "${" in path or _CONTROL.search(path):
         raise ConfigurationError(
@@ -65,10 +68,11 @@ def url_of(warehouse: Path) -> str:
 
 @contextlib.contextmanager
 def prepared(jvm: Any, warehouse: Path) -> Iterator[str]:
-    """The password of a warehouse's catalog, which may be opened with it inside this block.
+    """Yield the password of a warehouse's catalog, which may be opened with it inside this block.
 
-    One process at a time is in the block, so that two first ones agree on a password. Raises
-    ConfigurationError where the catalog is not this user's alone, or cannot be moved over.
+    One process at a time is in the block, so that two processes that start first agree on a
+    password. Raises ConfigurationError where others than this user can reach the catalog, or where
+    an older version's catalog cannot be moved.
     """
     folder = warehouse / FOLDER
     with _said_of(warehouse):
@@ -87,7 +91,7 @@ def prepared(jvm: Any, warehouse: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _said_of(warehouse: Path) -> Iterator[None]:
-    """Errors of files are told with what helps a catalog, which nobody wants to remove."""
+    """Raise errors of files as ConfigurationErrors whose hint fits a catalog: never remove it."""
     try:
         yield
     except OSError as error:
@@ -101,7 +105,7 @@ def _said_of(warehouse: Path) -> Iterator[None]:
 
 
 def password_of(folder: Path) -> str:
-    """The catalog's password; made by the first process. The caller holds the lock."""
+    """Return the catalog's password; the first process makes it. The caller holds the lock."""
     path = folder / _PASSWORD
     try:
         descriptor = open_own(path)
@@ -119,7 +123,7 @@ def password_of(folder: Path) -> str:
 
 
 def connection_with(jvm: Any, url: str, password: str) -> Any:
-    """A connection as the catalog's user; one who has no password yet is given it.
+    """Return a connection as the catalog's user; set the password if it is still empty.
 
     Raises ConfigurationError where neither opens it, Py4JJavaError for everything else.
     """
@@ -145,7 +149,7 @@ def connection_with(jvm: Any, url: str, password: str) -> Any:
 
 
 def error_code(error: Exception) -> int | None:
-    """H2's number of an error, None where it is another kind of error."""
+    """Return H2's number of an error, None for another kind of error."""
     java = getattr(error, "java_exception", None)
     try:
         return int(java.getErrorCode())  # type: ignore[union-attr]
@@ -154,7 +158,7 @@ def error_code(error: Exception) -> int | None:
 
 
 def _move_over(jvm: Any, warehouse: Path, folder: Path, password: str) -> None:
-    """A catalog as older versions made it, for everyone and without a password, becomes ours.
+    """Move a catalog as older versions made it, open to everyone and without a password, to ours.
 
     It is opened without letting others in, which tells whether an older version still has it open;
     the password is set before it is moved, so that none can open it meanwhile.
@@ -192,8 +196,8 @@ def _move_over(jvm: Any, warehouse: Path, folder: Path, password: str) -> None:
 def _forget_the_dead(folder: Path) -> None:
     """Remove the address of a catalog's server that was killed.
 
-    A port that became free can be taken by any user of the machine; H2 would send him the password
-    (hashed) and believe what he answers. A process that has the file open holds a lock on it.
+    A port that became free can be taken by any user of the machine; H2 would send that user the
+    (hashed) password and trust the answers. A process that has the file open holds a lock on it.
     """
     address = folder / "catalog.lock.db"
     try:

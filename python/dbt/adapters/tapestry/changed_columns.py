@@ -1,8 +1,8 @@
-"""An incremental model whose query has other columns than its table: what a run makes of them.
+"""Changed columns of an incremental model: how its table is altered, or why the run is refused.
 
-All that cannot be done is refused before the table is touched. A value that a column has no room
-for would be cut down without a word (1.9 in an INT is 1): whatever ``on_schema_change`` says, the
-run stops at it, or, where values cannot be asked one by one, at the type.
+Changes that cannot be made are refused before the table is touched. A value that a column has no
+room for would be cut silently (1.9 in an INT becomes 1): whatever ``on_schema_change`` says, the
+run stops at it, or, where values cannot be tested one by one, at the type.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ class ChangedColumns:
 
     @property
     def added(self) -> dict[str, str]:
-        """Columns of the query that the table lacks."""
+        """The columns of the query that the table lacks."""
         there = {name.lower() for name in self.table}
         return {name: kind for name, kind in self.query.items() if name.lower() not in there}
 
     @property
     def gone(self) -> dict[str, str]:
-        """Columns of the table that the query no longer has."""
+        """The columns of the table that the query no longer has."""
         asked = {name.lower() for name in self.query}
         return {name: kind for name, kind in self.table.items() if name.lower() not in asked}
 
     @property
     def retyped(self) -> dict[str, tuple[str, str]]:
-        """Columns of the table whose type in the query is another one: the two types."""
+        """The columns of the table that have another type in the query, with both types."""
         now = {name.lower(): kind for name, kind in self.query.items()}
         pairs = {name: (kind, now.get(name.lower(), kind)) for name, kind in self.table.items()}
         return {name: (old, new) for name, (old, new) in pairs.items() if not same_type(old, new)}
 
     def statements(self) -> list[str]:
-        """What makes the table's columns those of the query, as far as the rule says.
+        """Return the statements that give the table the query's columns, as far as the rule allows.
 
         Raises QueryChanged for what the rule does not allow, or the table cannot do.
         """
@@ -111,7 +111,7 @@ class ChangedColumns:
         return [f"{alter} drop columns ({names})"]
 
     def _types(self) -> list[str]:
-        """The statements for other types; a column that holds what the query gives stays."""
+        """Return the statements that change types; a column that holds the query's values stays."""
         found, fitted_ = [], self.fitted()
         for name, (there, now) in self.retyped.items():
             if self._widened and widens(there, now):
@@ -124,7 +124,7 @@ class ChangedColumns:
         return found
 
     def fitted(self) -> list[str]:
-        """Columns of the table that may cut a value, and can be asked whether they do."""
+        """Return the table's columns that may cut a value, and can be tested for it."""
         return [
             name
             for name, (there, now) in self.retyped.items()
@@ -139,7 +139,7 @@ class ChangedColumns:
         return self.rule == "sync_all_columns" and self.properties is not None
 
     def fitting(self, query: str) -> Sql | None:
-        """The query, stopping at a value that its column would cut; None if none could be."""
+        """Return the query, stopping at a value that its column would cut; None if none can be."""
         cut = {name.lower() for name in self.fitted()}
         if not cut:
             return None
@@ -167,7 +167,7 @@ class ChangedColumns:
         )
 
     def _set(self, name: str, value: str) -> str:
-        """The statement that people are shown for a property."""
+        """Return the statement, for a message, that sets a property."""
         return f"ALTER TABLE {self.relation} SET TBLPROPERTIES ({properties({name: value})})"
 
     def _told(self) -> str:
@@ -183,5 +183,5 @@ class ChangedColumns:
 
 
 def _as_kept(name: str, now: str, there: str) -> Sql:
-    """A column of the query, as it is kept."""
+    """Return a column of the query, cast to the type that the table has."""
     return Sql(f"{fitted(name, now, there)} as {identifier(name)}")

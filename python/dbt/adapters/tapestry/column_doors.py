@@ -1,4 +1,4 @@
-"""The doors through which macros have names of columns written, and refused in time."""
+"""Methods that macros call to write names of columns into SQL, or to refuse them in time."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from tapestry.quoting import authored, identifier, identifiers, rendered_name
 
 
 def names_in(columns: Iterable[Any]) -> list[str]:
-    """The names of dbt's columns, or of names."""
+    """Return the names of dbt's columns, or the names themselves."""
     return [column if isinstance(column, str) else str(column.column) for column in columns]
 
 
 def listed(texts: str | Sequence[str] | None) -> list[str]:
-    """An option that is one name or a list of them; an empty text names nothing, as in dbt."""
+    """Return an option's names, given as one name or a list; as in dbt, an empty text is none."""
     if not texts:
         return []
     return [texts] if isinstance(texts, str) else [str(text) for text in texts]
 
 
 class ColumnDoors(metaclass=AdapterMeta):
-    """What macros ask about names of columns, mixed into the adapter."""
+    """A mixin of the adapter: the methods that macros call for names of columns."""
 
     config: Any
 
     @available.parse(lambda texts, _: listed(texts))
     def columns_sql(self, texts: str | Sequence[str], of: Any) -> list[str]:
-        """Names or expressions as SQL; ``of``: the columns, or the query that has them.
+        """Return names or expressions as SQL; ``of``: the columns, or the query that has them.
 
         A query is asked for its columns only where a text can mean a column by its look alone.
         """
@@ -59,43 +59,46 @@ class ColumnDoors(metaclass=AdapterMeta):
 
     @available.parse_list
     def names_of_query(self, query: str) -> list[str]:
-        """The names of a query's columns, in their own letters."""
+        """Return the names of a query's columns, in the query's upper and lower case."""
         with dbt_errors():
             return self._columns_of(query)
 
     @available
     def name_sql(self, name: str) -> str:
-        """What is a name and nothing else: a column in YAML, a constraint."""
+        """Return a text that can only be a name (a column in YAML, a constraint) as SQL."""
         with dbt_errors():
             return name_sql(str(name))
 
     @available
     def description_of(self, name: str, columns: Mapping[str, Mapping[str, Any]]) -> str:
-        """What YAML says of a column, whose name may stand there in letters of the other case."""
+        """Return a column's description in the YAML, which may write its name in another case."""
         by_name = {bare(key): column for key, column in columns.items()}
         known = named_column(name, list(by_name))
         return "" if known is None else str(by_name[known].get("description") or "")
 
     @available.parse_list
     def merge_columns(self, option: str, texts: Any, columns: Any, table: Any) -> list[str]:
-        """The columns that unique_key or merge_update_columns name; refuses what is none."""
+        """Return the columns that unique_key or merge_update_columns name.
+
+        Raises DbtRuntimeError for a text that names none.
+        """
         with dbt_errors():
             names = names_in(columns)
             return [key_sql(option, text, names, str(table)) for text in listed(texts)]
 
     @available.parse_list
     def columns_without(self, texts: Any, columns: Any) -> list[str]:
-        """All columns but those that merge_exclude_columns names, quoted."""
+        """Return all columns but those that merge_exclude_columns names, quoted."""
         names = names_in(columns)
         out = {text.lower() for text in listed(texts)} | {bare(t).lower() for t in listed(texts)}
         return [identifier(name) for name in names if name.lower() not in out]
 
     @available.parse_list
     def columns_for_star(self, columns: Any, there: Any) -> list[str]:
-        """The columns of a merge, quoted, where it cannot say `*`; none where it can.
+        """Return the columns of a merge, quoted, or none where it can say `*`.
 
-        It cannot where the table has others (``there``), and Delta resolves `*` by names that it
-        parses again: a backtick in one is an error.
+        It cannot where the table has other columns (``there``), or where a name has a backtick:
+        Delta resolves `*` by names that it parses again.
         """
         names = names_in(columns)
         listed_ = "`" in "".join(names) or names != names_in(there)
@@ -105,10 +108,10 @@ class ColumnDoors(metaclass=AdapterMeta):
     def changed_columns(
         self, rule: str, node: Mapping[str, Any], sql: str, query: Any, table: Any
     ) -> Any:
-        """The statements that give an incremental model's table the columns of its query.
+        """Return the statements that give an incremental model's table the columns of its query.
 
-        With ``fitting``, the query ``sql`` as it stops at values that a column would cut, if any
-        could be, and ``fitted``, those columns.
+        ``fitting`` is the query ``sql`` in a form that stops at values that a column would cut, if
+        any could be, and ``fitted`` those columns.
         """
         name = ".".join(rendered_name(str(part)) for part in (table.schema, table.identifier))
         changed = ChangedColumns(
@@ -135,7 +138,7 @@ class ColumnDoors(metaclass=AdapterMeta):
     def check_merge_keys(self, node: Mapping[str, Any], query: str) -> None:
         """Refuse, before the first run of a merged model, keys that its query does not have.
 
-        A plain name is left to the first merge, as in dbt, whose own tests build such a table.
+        Plain names are checked by the first merge, as in dbt, whose own tests build such a table.
         """
         config = node["config"]
         if config.get("incremental_strategy") != "merge":
@@ -151,7 +154,7 @@ class ColumnDoors(metaclass=AdapterMeta):
 
     @available.parse_none
     def check_new_table(self, node: Mapping[str, Any], query: str) -> None:
-        """Refuse, before a table with a contract is made, what could only fail afterwards."""
+        """Refuse, before a table with a contract is made, what would only fail afterwards."""
         with dbt_errors():
             session = DbtSession(self)  # type: ignore[arg-type]
             names = [str(column["name"]) for column in node["columns"].values()]
@@ -160,7 +163,7 @@ class ColumnDoors(metaclass=AdapterMeta):
 
     @available.parse(lambda *_: {})
     def python_table(self, node: Mapping[str, Any], table: str) -> dict[str, Any]:
-        """What a Python model's table is made with; a batch beside it is plain."""
+        """Return the options, columns and buckets for a Python model's table; a batch has few."""
         config, target = node["config"], table == node["alias"]
         named = config.get("tblproperties") or {}
         options = {str(k): str(v) for k, v in named.items() if str(k).startswith("delta.")}
@@ -179,9 +182,9 @@ class ColumnDoors(metaclass=AdapterMeta):
     def snapshot_compared(
         self, node: Mapping[str, Any], table: Any, added: Mapping[str, str], check_cols: Any
     ) -> list[dict[str, str]]:
-        """What a snapshot compares (none: `updated_at` only); refuses what it cannot keep.
+        """Return the columns a snapshot compares (none: `updated_at` only); refuse unfit columns.
 
-        ``table``: the columns that it has, or none; ``added``: the names of those of dbt.
+        ``table``: the columns that it has, or none; ``added``: the names of the columns dbt adds.
         """
         with dbt_errors():
             there = None if table is None else {c.column: str(c.dtype) for c in table}
@@ -196,15 +199,15 @@ class ColumnDoors(metaclass=AdapterMeta):
             return []
 
     def _columns_in(self, relation: Any) -> list[Any]:
-        """The columns that a relation has."""
+        """Return the columns of a relation."""
         return list(self.get_columns_in_relation(relation))  # type: ignore[attr-defined]
 
     def _columns_of(self, query: str) -> list[str]:
-        """The names of a query's columns."""
+        """Return the names of a query's columns."""
         return list(self._types_of(query))
 
     def _types_of(self, query: str) -> dict[str, str]:
-        """A query's columns and their types; Spark analyses it and reads no row."""
+        """Return a query's columns and their types; Spark analyses it and reads no row."""
         # sql: a query of the author, or of all columns of a relation
         rows = DbtSession(self).rows(f"DESCRIBE QUERY {query}")  # type: ignore[arg-type]
         return {str(row[0]): str(row[1]) for row in rows}

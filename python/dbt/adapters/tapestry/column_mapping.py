@@ -1,4 +1,4 @@
-"""Names of columns that Delta keeps only in a table that maps its columns, and how to say so."""
+"""Names of columns that Delta keeps only in tables with column mapping, and errors about them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def refuse_unmapped(session: Session, node: Mapping[str, Any], names: Iterable[s
 
 
 def unmapped(columns: str, table: str, file: str = "", how: str = _BY_CONFIG) -> ConfigurationError:
-    """What to say of such columns."""
+    """Return the error for columns whose names need column mapping."""
     of = f" of {table}" if table else ""
     return ConfigurationError(
         f"column {columns}{of}: Delta keeps a name with a space or one of ,;{{}}()= in a table"
@@ -56,7 +56,7 @@ def unmapped(columns: str, table: str, file: str = "", how: str = _BY_CONFIG) ->
 
 
 def explained(message: str, sql: str) -> str:
-    """Spark's message; where it is about such names, with the table and the way out."""
+    """Return Spark's message, completed by table and way out if it is about such names."""
     found = _TABLE.match(sql)
     verb, table = (found[1].lower(), found[2]) if found else ("", "")
     if _PARTITION_MARK in message:

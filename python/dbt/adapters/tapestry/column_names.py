@@ -1,8 +1,8 @@
-"""Where dbt takes a column's name or an expression: which of them a text is, and its SQL.
+"""Texts that dbt takes for a column's name or an expression, as SQL.
 
 dbt-spark writes such a text as it stands, so that ``order-no`` is a subtraction. Here a text that
-is a column's name (in letters of either case) stands for that column; one in backticks and any
-other one stay as they are.
+is a column's name (in upper or lower case) stands for that column; one in backticks and any other
+text are written as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WORDS = re.compile(r"(?!case\b)[^\W_][\w -]*", re.IGNORECASE)
 
 
 def column_sql(text: str, columns: Sequence[str]) -> Sql:
-    """A text as SQL, where the columns that it can name are known.
+    """Return a text as SQL, where the columns that it can name are known.
 
     >>> column_sql("order-no", ["Order-No"]), column_sql("a - b", ["a", "b"])
     ('`Order-No`', 'a - b')
@@ -32,7 +32,7 @@ def column_sql(text: str, columns: Sequence[str]) -> Sql:
 
 
 def name_sql(name: str) -> Sql:
-    """A text that can be nothing but a name; one that has its backticks keeps them.
+    """Return a text that can only be a name as SQL; one that has its backticks keeps them.
 
     >>> name_sql("order-no"), name_sql("`a.b`")
     ('`order-no`', '`a.b`')
@@ -41,7 +41,7 @@ def name_sql(name: str) -> Sql:
 
 
 def time_sql(text: str) -> Sql:
-    """An ``event_time``, which dbt writes into queries where nobody can be asked for columns.
+    """Return an ``event_time`` as SQL, where dbt does not know the relation's columns.
 
     Words with spaces or hyphens between them can be no expression that is an instant, so they are
     a name; with a dot, parentheses or another operator the text stays.
@@ -55,14 +55,14 @@ def time_sql(text: str) -> Sql:
 
 
 def means_itself(text: str) -> bool:
-    """Is a text the same SQL whatever columns there are: a plain name, or one in backticks?"""
+    """Return whether a text is the same SQL whatever columns exist: plain, or in backticks."""
     return bool(_PLAIN.fullmatch(text) or _QUOTED.fullmatch(text))
 
 
 def key_sql(option: str, text: str, columns: Sequence[str], table: str) -> Sql:
-    """A column that an option of a merge names; a field of a struct is `column.field`.
+    """Return a column that an option of a merge names; a field of a struct is `column.field`.
 
-    Raises ConfigurationError where it is none: the statement puts the name behind a table's.
+    Raises ConfigurationError for an expression: the statement puts a table's name before it.
     """
     if named_column(text, columns) is not None:
         return column_sql(text, columns)
@@ -79,7 +79,7 @@ def key_sql(option: str, text: str, columns: Sequence[str], table: str) -> Sql:
 
 
 def named_column(text: str, columns: Sequence[str]) -> str | None:
-    """The column that a text names, with or without backticks."""
+    """Return the column that a text names, with or without backticks; None if it names none."""
     for name in (text, bare(text)):
         if name in columns:
             return name
@@ -90,5 +90,5 @@ def named_column(text: str, columns: Sequence[str]) -> str | None:
 
 
 def bare(text: str) -> str:
-    """A name without its backticks."""
+    """Return a name without its backticks."""
     return text[1:-1].replace("``", "`") if _QUOTED.fullmatch(text) else text

@@ -1,6 +1,6 @@
-"""Which key of a node's configuration does something on which kind of node: one table.
+"""The configuration keys and the kinds of nodes on which each of them does something.
 
-``docs/reference/config.md`` is written from it, and a run says once what does nothing.
+``docs/reference/config.md`` is written from it, and a run warns once of keys that do nothing.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Idle:
 
 
 def kind_of(config: Mapping[str, Any]) -> str:
-    """The kind of a node; another text for a materialization of somebody else's."""
+    """Return the kind of a node; another text for a materialization of somebody else's."""
     said = str(config.get("materialized") or "")
     kind = registry.kind_named(said) or said
     if kind != "incremental":
@@ -136,11 +136,12 @@ def kind_of(config: Mapping[str, Any]) -> str:
 def idle_keys(
     config: Mapping[str, Any], given: Mapping[str, Any], own: Collection[str] = ()
 ) -> Iterator[Idle]:
-    """The keys that do nothing on this node; ``given``: what its author wrote.
+    """Yield the keys that do nothing on this node; ``given``: those that its author wrote.
 
-    On a kind of ours the keys of another kind of ours do nothing, and none is told but dbt's own: a
-    folder may say them for models of both.  Raises ConfigurationError for one of ours alone that is
-    among the model's ``own``, and for a misspelt one, where it would do something.
+    On a kind of ours the keys of our other kinds do nothing, and only dbt's own keys are reported:
+    a folder may set ours for models of several kinds. Raises ConfigurationError for a key of
+    another of our kinds among the model's ``own`` keys, and for a misspelt key that would do
+    something.
     """
     kind = kind_of(config)
     if kind not in KINDS and kind not in registry.KINDS:
@@ -169,7 +170,7 @@ def idle_keys(
 
 
 def _misspelt_keys(kind: str, given: Mapping[str, Any], meta: Mapping[str, Any]) -> Iterator[Idle]:
-    """Those near to a key of ours, of this kind first; then those near to one of dbt's."""
+    """Yield the keys near to one of ours, this kind's first, then those near to one of dbt's."""
     ours = registry.kind_called(kind).keys.rows if kind in registry.KINDS else {}
     for key in map(str, (*given, *meta)):
         if key not in known_keys():
@@ -211,7 +212,7 @@ def refuse_misspelt_arrival(node: Mapping[str, Any]) -> None:
 
 @cache
 def known_keys() -> frozenset[str]:
-    """dbt's keys, the adapter's and those of other adapters: none of ours misspelt."""
+    """Return dbt's keys, the adapter's and other adapters': none is a misspelt key of ours."""
     from dbt.artifacts.resources import SeedConfig, SnapshotConfig, SourceConfig
     from dbt.artifacts.resources.v1.config import NodeConfig
 
@@ -223,7 +224,7 @@ def known_keys() -> frozenset[str]:
 
 
 def told_kinds(kinds: Sequence[str]) -> str:
-    """Kinds as people read them: the strategies of incremental models stand together.
+    """Return kinds as text; the strategies of incremental models are grouped.
 
     >>> told_kinds(("table", *INCREMENTAL)), told_kinds(("incremental, merge", "snapshot"))
     ('table, incremental', 'incremental (merge), snapshot')
@@ -234,7 +235,7 @@ def told_kinds(kinds: Sequence[str]) -> str:
 
 
 def _meant_of_dbt(key: str) -> str | None:
-    """The key of dbt or dbt-spark that a word is but for its spelling; dbt keeps any in silence."""
+    """Return the key of dbt or dbt-spark that a word misspells: dbt keeps any key silently."""
     known = known_keys()
     if key in known or meant_key(key, KEYS) is not None:
         return None
@@ -243,9 +244,9 @@ def _meant_of_dbt(key: str) -> str | None:
 
 
 def _misspelt(key: str, meant: str, kind: str, ours: Collection[str]) -> Idle:
-    """A key near to one of ours: an error where that one would do something.
+    """Return a key near to one of ours; raise an error if the right key would do something.
 
-    ``ours``: the keys of the kind, where it is one of ours.
+    ``ours``: the keys of the kind, if it is one of ours.
     """
     if meant in ours or (not ours and kind in WORKS[meant] and not KEYS[meant].word):
         raise misspelt(key, meant, ours or KEYS)

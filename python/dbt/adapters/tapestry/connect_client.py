@@ -1,8 +1,8 @@
-"""Sessions of a Spark Connect client that end when they are told, the server being there or not.
+"""Sessions of a Spark Connect client that end when asked to, even if the server is gone.
 
 pyspark asks a server that is gone again and again for ten minutes: for each statement, for the
-release of a session (which all other threads' sessions wait for), and once more for each session
-when Python exits. A process that has said what is wrong would stand there for as long.
+release of a session (for which all other threads' sessions wait), and once more for each session
+when Python exits. A process that has reported its error would hang for as long.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ Asked more often than every five minutes, the server would hang up: gRPC's own r
 
 
 class _Mode:
-    """pyspark's variable that makes its functions those of Connect, while a session of it is open.
+    """The variable that makes pyspark's functions those of Connect, while a session of it is open.
 
-    Python models and Great Expectations call them. It holds for the whole process, in which an
-    embedded Spark may be started later, and would not start.
+    Python models and Great Expectations call these functions. The variable holds for the whole
+    process, in which an embedded Spark may be started later, which would fail with it.
     """
 
     def __init__(self) -> None:
         self._open, self._ours, self._lock = 0, False, Lock()
 
     def enter(self) -> None:
-        """One session more is open."""
+        """Count a session that was opened; the first one sets the variable."""
         with self._lock:
             if self._open == 0:
                 self._ours = _VARIABLE not in os.environ
@@ -49,7 +49,7 @@ class _Mode:
             self._open += 1
 
     def leave(self) -> None:
-        """One less: the last takes out what the first has set."""
+        """Count a session that ended; the last one removes the variable if the first has set it."""
         with self._lock:
             self._open = max(0, self._open - 1)
             if self._open == 0 and self._ours:
@@ -61,9 +61,9 @@ _MODE = _Mode()
 
 
 def new_session(url: str, wanted: Mapping[str, str], seconds: float) -> SparkSession:
-    """A session with its settings, which gives a server up that is gone for ``seconds``.
+    """Return a session with its settings that gives up if the server is gone for ``seconds``.
 
-    What the server does not take of the settings is no error here: the caller looks.
+    Settings that the server does not take are no error here: the caller checks them.
     """
     from pyspark.sql.connect.client import DefaultChannelBuilder
     from pyspark.sql.connect.session import SparkSession as ConnectSession
@@ -87,7 +87,7 @@ def new_session(url: str, wanted: Mapping[str, str], seconds: float) -> SparkSes
 
 
 def end_session(session: SparkSession) -> None:
-    """Let the server forget it; one that is gone is asked once, and forgets it by itself."""
+    """Ask the server to forget a session; one that is gone is asked once only."""
     _try(session.client, 0)  # type: ignore[attr-defined]
     try:
         session.stop()

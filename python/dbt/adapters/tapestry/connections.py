@@ -87,13 +87,13 @@ class TapestryConnectionManager(SparkConnectionManager):
             raise DbtDatabaseError(said) from None
 
     def _place(self) -> str:
-        """Where this thread's Spark is."""
+        """Return where this thread's Spark is."""
         credentials = getattr(getattr(self, "profile", None), "credentials", None)
         return place_of(credentials) if isinstance(credentials, TapestryCredentials) else "Spark"
 
     @classmethod
     def _close_handle(cls, connection: Connection) -> None:
-        """Close; a server that is gone has closed it already, and what came of a run stands."""
+        """Close a handle; an error is only logged: a server that is gone has closed it already."""
         try:
             super()._close_handle(connection)
         except Exception as error:
@@ -101,7 +101,7 @@ class TapestryConnectionManager(SparkConnectionManager):
 
     @classmethod
     def get_result_from_cursor(cls, cursor: Any, limit: int | None) -> Any:
-        """Collecting is when Spark works on a SELECT: its errors want the same treatment."""
+        """Collect the rows; Spark executes a SELECT only now: its errors are caught here, too."""
         try:
             return super().get_result_from_cursor(cursor, limit)
         except Exception as error:
@@ -113,5 +113,5 @@ class TapestryConnectionManager(SparkConnectionManager):
 
 
 def _from_spark(error: Exception) -> bool:
-    """Of Spark's own kinds, or with the stack that a Thrift server sends along."""
+    """Return whether an error is Spark's: by its class, or by a Thrift server's stack in it."""
     return type(error).__module__.split(".")[0] in ("pyspark", "py4j") or has_stack(error)

@@ -1,4 +1,4 @@
-"""What may stand in profiles.yml under `type: tapestry`."""
+"""The settings in profiles.yml under `type: tapestry`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TapestryCredentials(SparkCredentials):
 
     @property
     def warm_seconds(self) -> float | None:
-        """`keep_warm` in seconds; DbtRuntimeError where it is no length of time."""
+        """`keep_warm` in seconds; raises DbtRuntimeError where it is no length of time."""
         if self.keep_warm is None or self.keep_warm is False:
             return None
         try:
@@ -94,9 +94,9 @@ class TapestryCredentials(SparkCredentials):
         return self.method == SparkConnectionMethod.SESSION
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
-        """What `dbt debug` shows, and (with aliases) what macros have as `target`.
+        """Yield what `dbt debug` shows and, with aliases, what macros have as `target`.
 
-        Packages ask for `target.database`: a name that is there, and none, as Spark has none.
+        Packages ask for `target.database`: it is there, and None, as Spark has no databases.
         """
         if with_aliases:
             yield "database", None

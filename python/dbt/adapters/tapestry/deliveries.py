@@ -1,7 +1,7 @@
-"""After all models of an invocation have run, what is new goes to their sinks.
+"""After all models of an invocation have run, their new answers are delivered to their sinks.
 
-At the end, and not after each model: a sink that hangs then keeps no other model waiting. A model
-whose run failed is looked at, too: its sinks may lie behind.
+At the end, and not after each model: so a sink that hangs keeps no other model waiting. The sinks
+of a model whose run failed are included: they may lag behind its table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def note_sinks(config: Any, model: Model) -> None:
 
 
 def deliver_noted(adapter: Any) -> None:
-    """Deliver what is new; a sink that is down is a warning: the next invocation tries again."""
+    """Deliver new answers; a sink that is down is a warning: the next invocation tries again."""
     config = adapter.config
     key = (str(get_invocation_id()), config.credentials.schema)
     with _lock:

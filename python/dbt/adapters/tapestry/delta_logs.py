@@ -1,7 +1,7 @@
-"""Delta's logs as an embedded Spark knows them: a tenth of what DESCRIBE DETAIL costs.
+"""Delta's logs read through an embedded Spark, at a tenth of the cost of DESCRIBE DETAIL.
 
-A warm run with nothing new consists of such looks.  They go through Delta's own classes, which
-promise nothing to others: whatever they do not answer, DESCRIBE DETAIL is asked.
+A warm run with nothing new consists of such reads. They go through Delta's own classes, which are
+no public interface: for whatever they do not answer, DESCRIBE DETAIL is asked.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DeltaLogs:
         self._spark = spark
 
     def newest(self, name: str) -> Glance | None:
-        """A table as its newest commit left it; None: DESCRIBE DETAIL knows, or says what is wrong.
+        """Return a table as its newest commit left it; None: the caller asks DESCRIBE DETAIL.
 
         The log's folder is listed anew: another process may have committed.
         """
@@ -43,10 +43,10 @@ class DeltaLogs:
             return None
 
     def commits(self, name: str, above: int, most: int) -> list[LoggedCommit] | None:
-        """The newest commits of a table with versions above one, newest first, at most so many.
+        """Return at most so many of a table's newest commits above a version, newest first.
 
-        Older ones that the log does not have any more are left out.  None: not to be read so,
-        DESCRIBE HISTORY knows.
+        Older ones that the log no longer has are left out. None: the log cannot be read this way,
+        and the caller asks DESCRIBE HISTORY.
         """
         try:
             return self._commits(name, above, most)
@@ -101,7 +101,7 @@ class DeltaLogs:
         return commits
 
     def _at(self, name: str) -> tuple[Any, Any] | None:
-        """A table's log, and its newest snapshot."""
+        """Return a table's log and its newest snapshot; None for another catalog or format."""
         *catalog, schema, table = name.replace("`", "").split(".")
         if (catalog or [self._catalog()]) != [CATALOG]:
             return None
@@ -114,12 +114,12 @@ class DeltaLogs:
         return self._spark._jsparkSession
 
     def _catalog(self) -> str:
-        """The catalog in which a name of two parts is looked up."""
+        """Return the catalog in which a name of two parts is looked up."""
         return str(self._session.sessionState().catalogManager().currentCatalog().name())
 
 
 def _info(store: Any, file: Any, settings: Any) -> dict[str, Any] | None:
-    """What a commit says of itself, {} for nothing; None where its first lines do not say."""
+    """Return the ``commitInfo`` of a commit, {} if it has none; None if its first lines lack it."""
     lines = store.readAsIterator(file, settings)
     try:
         for _ in range(MOST_ACTIONS):
@@ -138,7 +138,7 @@ def _info(store: Any, file: Any, settings: Any) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=1)
 def _classes(jvm: Any) -> tuple[Any, Any, Any]:
-    """What is called in a process of Spark's; each step of such a name is a call."""
+    """Return Delta's log class and two helpers in the JVM; each step of a name is a call."""
     sql = jvm.org.apache.spark.sql
     return sql.delta.DeltaLog, sql.catalyst.TableIdentifier, jvm.scala.Option
 

@@ -1,4 +1,4 @@
-"""What tables and columns are described as, as Spark knows it: for docs, and for what changed."""
+"""Reads descriptions of tables and columns from Spark, for docs and to find changed ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CATALOG_TEXTS = (
 
 
 def described(rows: Sequence[Sequence[Any]]) -> tuple[str, dict[str, str]]:
-    """The descriptions of a relation and of its columns by name, out of DESCRIBE EXTENDED.
+    """Return the descriptions of a relation and of its columns, from DESCRIBE EXTENDED.
 
     >>> described([("id", "int", "a key"), ("", "", ""), ("# Detailed Table Information", "", ""),
     ...            ("Comment", "a table", "")])
@@ -42,9 +42,9 @@ def described(rows: Sequence[Sequence[Any]]) -> tuple[str, dict[str, str]]:
 def changed_columns(
     wanted: Mapping[str, Mapping[str, Any]], there: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    """The columns of a model's YAML that are described otherwise in its table.
+    """Return the columns of a model's YAML whose descriptions differ from the table's.
 
-    By the names that the table has, to be quoted: the YAML may write them in another case.
+    They have the table's names, to be quoted: the YAML may write them in another case.
     """
     found: dict[str, dict[str, Any]] = {}
     for name, column in wanted.items():
@@ -55,7 +55,7 @@ def changed_columns(
 
 
 def without_comment(information: str) -> str:
-    """What SHOW TABLE EXTENDED says of a table before its comment, which is any text.
+    """Return the part of a table's SHOW TABLE EXTENDED before its comment, which is any text.
 
     Kind and format, which dbt-spark looks for in the whole of it, stand before.
 

@@ -62,15 +62,15 @@ def start(
     keep_warm: float | None = None,
     say: Callable[[str], None] = logger.debug,
 ) -> SparkSession:
-    """The process's Spark: started with Delta and the shared catalog if none runs, else that one.
+    """Return the process's Spark: started with Delta and the shared catalog if none runs yet.
 
     A process has one Spark, so tests and programs that share a process with dbt call this too:
     the first call decides warehouse (`<root>/warehouse` unless given), master and log file
     (`<root>/<log_path>/spark.log`); later calls return the same Spark, whoever made it. The root
-    is the current folder unless said. `given` are Spark settings that override the defaults.
+    is the current folder unless given. `given` are Spark settings that override the defaults.
     Where another process of this user offers a Spark with the same settings, that one is joined;
     with `keep_warm` (seconds) a process is started that offers one until it was left alone so long.
-    `say` is told, for people, that one is started.
+    `say` is called, for people, when one is started.
     Raises DbtRuntimeError, with what to do, where Java, a jar or the catalog is missing, and where
     others could have written what Spark would read or run.
     """
@@ -100,7 +100,7 @@ def start(
 
 
 def _find_place(given: Mapping[str, str], root: Path) -> None:
-    """For temporary files: beside the catalog, where others could exchange them elsewhere."""
+    """Keep temporary files beside the catalog if others could exchange them elsewhere."""
     try:
         place = catalog_folder(given, root) / ".temporary"
         reason = temporary_instead(place)
@@ -111,7 +111,7 @@ def _find_place(given: Mapping[str, str], root: Path) -> None:
 
 
 def _can_keep_warm() -> bool:
-    """Would a later process find the Spark that is left behind?"""
+    """Return whether a later process would find the Spark that is left behind."""
     return os.environ.get(engine.VARIABLE) != engine.OWN and cache_is_kept()
 
 
@@ -128,7 +128,7 @@ def _text(root: Path | str | None) -> str | None:
 
 
 def _start(settings: Mapping[str, str], log: Path) -> SparkContext:
-    """A Spark of this process's own, with its catalog open."""
+    """Start a Spark of this process's own, with its catalog open."""
     check_java()
     make_folders(settings)
     with one_fetches(settings) as found:
@@ -150,14 +150,14 @@ def _start(settings: Mapping[str, str], log: Path) -> SparkContext:
 def settings_for(
     given: Mapping[str, str], *, root: Path | str | None = None, master: str | None = None
 ) -> dict[str, str]:
-    """What a Spark for this project is started with."""
+    """Return the settings that a Spark for this project is started with."""
     return start_settings(given, Path(root or Path.cwd()).absolute(), master)
 
 
 def new_session(
     spark: SparkSession, given: Mapping[str, str], left_alone: Collection[str] = ()
 ) -> SparkSession:
-    """A session of its own over the same Spark: own temporary views, own settings (1 ms)."""
+    """Return a new session over the same Spark: own temporary views, own settings (1 ms)."""
     take_long_comments(spark.sparkContext)
     session = spark.newSession()
     ours = {**SESSION_DEFAULTS, **sizes_here(spark, given)}
@@ -172,7 +172,7 @@ def new_session(
 
 
 def settings_of(session: SparkSession) -> dict[str, str]:
-    """What somebody has set in a session, of all that can be set: asked for in four calls."""
+    """Return the values that were set in a session, of all settings; asked for in four calls."""
     conf = session._jsparkSession.sessionState().conf()  # type: ignore[attr-defined]
     between = f"\n{uuid4().hex}\n"
     pairs = conf.getAllConfs().mkString(between).split(between)
@@ -212,7 +212,7 @@ def _context(settings: Mapping[str, str], log: Path, seen: int) -> SparkContext:
 
 
 def _cause(text: str) -> str:
-    """What a JVM that ended at once has said in its log, in one line."""
+    """Return, in one line, the reason in the log of a JVM that ended at once."""
     if "Could not reserve enough space" in text or "insufficient memory" in text:
         return "not enough memory; set spark.driver.memory under server_side_parameters."
     if "UnsupportedClassVersionError" in text:
@@ -229,7 +229,7 @@ def _cause(text: str) -> str:
 def _warn_of_other_warehouse(
     running: SparkContext, given: Mapping[str, str], root: Path | str | None
 ) -> None:
-    """A process has one Spark: a second project in it uses the first one's warehouse; say so."""
+    """Warn of a process's second project: it uses the warehouse of the first one's Spark."""
     used = running._jsc.sc().conf().get(WAREHOUSE, "")  # getConf() would copy all of them
     wanted = given.get(WAREHOUSE) or (str(Path(root).absolute() / "warehouse") if root else None)
     if not wanted or not used or same_location(wanted, used) or _one_folder(wanted, used):
@@ -246,6 +246,6 @@ def _warn_of_other_warehouse(
 
 
 def _one_folder(one: str, other: str) -> bool:
-    """Do two texts name one folder of this machine, by way of links?"""
+    """Return whether two texts name one folder of this machine, by way of links."""
     folders = [local_folder(text) for text in (one, other)]
     return None not in folders and len({str(f.resolve()) for f in folders if f}) == 1

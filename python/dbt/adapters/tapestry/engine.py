@@ -51,7 +51,7 @@ _WAIT = 20.0
 
 @dataclass(frozen=True)
 class Offer:
-    """Where a Spark can be joined: port, token, the process that holds it, its settings."""
+    """An offered Spark that can be joined: port, token, the process that holds it, its settings."""
 
     port: int
     token: str
@@ -60,7 +60,7 @@ class Offer:
 
 
 def digest(settings: Mapping[str, str]) -> str:
-    """What two processes must agree on: settings of Spark, versions of Spark and of Python."""
+    """Return a hash of what two processes must agree on: settings, versions of Spark and Python."""
     alike = {key: value for key, value in settings.items() if key not in _UNLIKE}
     versions = [version("pyspark"), version("delta-spark"), *map(str, sys.version_info[:2])]
     text = json.dumps([alike, versions], sort_keys=True)
@@ -68,7 +68,7 @@ def digest(settings: Mapping[str, str]) -> str:
 
 
 def write_offer(context: SparkContext, settings: Mapping[str, str]) -> Path:
-    """Offer this process's Spark to the user's other processes; the file withdraws the offer."""
+    """Offer this process's Spark to the user's other processes; return the offer's file."""
     gateway: Any = context._gateway
     parameters = gateway.gateway_parameters
     offer = Offer(parameters.port, parameters.auth_token, os.getpid(), digest(settings))
@@ -79,18 +79,18 @@ def write_offer(context: SparkContext, settings: Mapping[str, str]) -> Path:
 
 
 def withdraw(path: Path) -> None:
-    """Nobody joins any more; who has joined is not disturbed."""
+    """Withdraw an offer: nobody joins any more; processes that have joined are not disturbed."""
     for file in (path, lock_of(path)):
         file.unlink(missing_ok=True)
 
 
 def lock_of(path: Path) -> Path:
-    """The file on which everyone who has joined holds a shared lock as long as it lives."""
+    """Return the file on which each process that has joined holds a shared lock while it lives."""
     return path.with_suffix(".lock")
 
 
 def join(settings: Mapping[str, str]) -> SparkContext | None:
-    """The Spark of another process, where one with these settings is offered and alive."""
+    """Return another process's Spark if one with these settings is offered and alive."""
     wish = os.environ.get(VARIABLE, "")
     if wish == OWN:
         return None
@@ -99,12 +99,12 @@ def join(settings: Mapping[str, str]) -> SparkContext | None:
 
 
 def _offers(settings: str) -> list[Path]:
-    """What is offered with settings of this digest; nothing where no cache can be kept."""
+    """Return the files of offers with settings of this digest; none without a lasting cache."""
     return sorted(cache_or_new(_FOLDER).glob(f"engine-{settings}-*.json"))
 
 
 def join_offer(path: Path) -> SparkContext | None:
-    """The Spark of an offer; None where it is not this user's, or gone."""
+    """Return the Spark of an offer; None where it is not this user's, or gone."""
     offer = _read(path)
     if offer is None:
         return None
@@ -129,11 +129,11 @@ def join_offer(path: Path) -> SparkContext | None:
 
 
 def launch(wanted: Mapping[str, Any], idle: float | None = None) -> tuple[Any, Path]:
-    """Start a process that holds a Spark; the process, and its offer.
+    """Start a process that holds a Spark; return the process and its offer.
 
-    ``wanted`` is what `embedded.start` takes. With ``idle`` (seconds) the process stays until it
-    was left alone for so long; else until its standard input is closed, or this process ends.
-    Raises DbtRuntimeError with what is wrong.
+    ``wanted`` has the arguments of `embedded.start`. With ``idle`` (seconds) the process stays
+    until it was left alone for so long; else until its standard input is closed, or this process
+    ends. Raises DbtRuntimeError with the reason if it fails.
     """
     process = start_python(
         "dbt.adapters.tapestry.engine_host",
@@ -160,10 +160,10 @@ def launch(wanted: Mapping[str, Any], idle: float | None = None) -> tuple[Any, P
 
 
 def _read(path: Path) -> Offer | None:
-    """An offer of this user's; that of a process which is gone is removed.
+    """Return this user's offer in a file; remove the offer of a process that is gone.
 
-    Whoever listens where it leads is asked for rows as pickles, which run what they hold: a port
-    that became free and was taken by another user is not gone to.
+    A joined Spark answers with pickles, and unpickling executes code: so an offer is not used if
+    another user listens at its port, having taken it when it became free.
     """
     try:
         if path.lstat().st_mode & 0o077:
@@ -208,7 +208,7 @@ def _attach(offer: Offer) -> SparkContext:
 
 @contextlib.contextmanager
 def _ctrl_c_kept() -> Iterator[None]:
-    """pyspark makes Ctrl-C cancel every job of the Spark; here some are other processes'."""
+    """Restore the handler of Ctrl-C: pyspark's would cancel other processes' jobs, too."""
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGINT) if main else None
     try:

@@ -62,10 +62,10 @@ def _answer(told: dict[str, str]) -> None:
 
 
 def _hold(path: Path, idle: float | None) -> None:
-    """Wait for the end of the input, then for those who have joined; or for a long quiet.
+    """Wait for the end of the input, then for those who have joined; or, with ``idle``, for quiet.
 
-    The lock is kept to the end of the process once it is had: who comes too late waits for it,
-    finds no Spark behind the offer, and starts one.
+    The lock, once taken, is kept to the end of the process: a process that comes too late waits for
+    it, finds no Spark behind the offer, and starts one.
     """
     from dbt.adapters.tapestry.engine import lock_of
 
@@ -90,7 +90,7 @@ def _hold(path: Path, idle: float | None) -> None:
 
 
 def _locked(lock: int) -> bool:
-    """Has nobody joined? Then nobody can until the lock is given back."""
+    """Return whether nobody has joined; if so, nobody can until the lock is given back."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -99,7 +99,7 @@ def _locked(lock: int) -> bool:
 
 
 def _end_jvm() -> None:
-    """The JVM ends with its input."""
+    """End the JVM by closing its input, and wait for it."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway

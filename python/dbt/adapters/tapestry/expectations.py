@@ -1,4 +1,4 @@
-"""The doors from dbt's own materializations (table, incremental, view) to their expectations."""
+"""Methods by which dbt's own materializations (table, incremental, view) check expectations."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _lock = Lock()
 
 
 class ExpectationDoors(metaclass=AdapterMeta):
-    """What the macros of table, incremental and view call, mixed into the adapter."""
+    """A mixin of the adapter: what the macros of table, incremental and view call."""
 
     config: Any
 
     @available.parse(lambda *_, **__: False)
     def has_expectations(self, node: dict[str, Any]) -> bool:
-        """Does a model of dbt's own materializations expect something of its rows?"""
+        """Return whether a model of dbt's own materializations has expectations."""
         if node.get("resource_type") != "model" or kind_named(node["config"]["materialized"]):
             return False
         with dbt_errors():
@@ -48,7 +48,7 @@ class ExpectationDoors(metaclass=AdapterMeta):
 
     @available
     def staged_query(self, node: dict[str, Any], sql: str, batch: bool, language: str) -> str:
-        """The rows to publish: staged and checked; as they are where nothing keeps rows out."""
+        """Return the query of the rows to publish: staged and checked, or ``sql`` as it is."""
         with dbt_errors():
             model = expected_model(node, sql)
             if language != "sql":
@@ -76,7 +76,10 @@ class ExpectationDoors(metaclass=AdapterMeta):
 
     @available
     def finish_expectations(self, node: dict[str, Any], message: str) -> dict[str, Any]:
-        """The response and the warnings of a model that is built; its whole table, if need be."""
+        """Return the response and the warnings of a model that is built.
+
+        The whole table is checked if its rows were not checked before.
+        """
         with dbt_errors():
             began, session = monotonic(), DbtSession(self)  # type: ignore[arg-type]
             run_id = str(get_invocation_id())
@@ -103,7 +106,7 @@ def _refuse_drop(node: dict[str, Any]) -> None:
 
 
 def _note(config: Any, node: dict[str, Any], checked: CheckedModel, seconds: float) -> None:
-    """Remember what was found; raise what keeps the model from being published."""
+    """Keep the results of the checks; raise the error that keeps the model from being published."""
     if checked.error is not None or checked.rows.creates:
         _log(config, checked, seconds)
     with _lock:

@@ -27,9 +27,9 @@ _OF_ITS_BATCH = (
 
 
 def short_message(error: BaseException) -> str:
-    """What went wrong, at most eight lines.
+    """Return the reason of an error, at most eight lines.
 
-    Of a chain of Java causes the innermost counts that carries one of Spark's error classes
+    In a chain of Java causes, the innermost counts that carries one of Spark's error classes
     (`[TASK_WRITE_FAILED]` has `[DIVIDE_BY_ZERO]` within); without any, the innermost of all.
     """
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
@@ -45,18 +45,18 @@ def short_message(error: BaseException) -> str:
 
 
 def has_stack(error: BaseException) -> bool:
-    """Does its message show Java's stack?"""
+    """Return whether an error's message shows Java's stack."""
     return STACK.search(_said(error)) is not None
 
 
 def _said(error: BaseException) -> str:
-    """An exception's own words; what a Thrift server answered is its first argument."""
+    """Return an exception's message; a Thrift server's answer is its first argument."""
     status = getattr(error.args[0], "status", None) if error.args else None
     return str(getattr(status, "errorMessage", None) or error)
 
 
 def _java_messages(java: object) -> list[str]:
-    """The messages of an exception and its causes, from the outside in."""
+    """Return the messages of an exception and its causes, from the outside in."""
     messages: list[str] = []
     while java is not None and len(messages) < 20:
         try:
@@ -70,7 +70,7 @@ def _java_messages(java: object) -> list[str]:
 
 
 def _inner_mark(texts: list[str]) -> str | None:
-    """An error class inside a longer text, as in `Job aborted …: SparkException: [CLASS] …`."""
+    """Return a text from the error class inside it on, as in `…: SparkException: [CLASS] …`."""
     for text in texts:
         match = _MARK.search(text)
         if match:

@@ -1,8 +1,8 @@
-"""The first start fetches jars: one process of a user at a time, and more than once where it fails.
+"""Fetching of jars at the first start: by one process of a user at a time, with further attempts.
 
-Ivy writes into one folder of the user's and knows nothing of others that do: two first starts at
-once would read each other's half files. So whoever fetches holds a lock in that folder; whoever
-waited for it finds the jars there.
+Ivy writes into one folder of the user's and takes no account of other processes: two first starts
+at once would read each other's half-written files. So the process that fetches holds a lock in that
+folder; whoever waited for it finds the jars there.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ Started = TypeVar("Started")
 
 
 class NotFetched(DbtRuntimeError):
-    """Jars could not be fetched; another attempt may have more luck."""
+    """Jars could not be fetched; another attempt may succeed."""
 
 
 @contextlib.contextmanager
 def one_fetches(settings: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """What Spark is to be started with; while it fetches jars no other process of this user does.
+    """Yield the settings to start Spark with; only one process of this user fetches jars inside.
 
     Settings that name files fetch nothing: nobody waits.
     """
@@ -62,7 +62,10 @@ def one_fetches(settings: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
 
 def _lock(folder: Path) -> int | None:
-    """None where none can be had: then Ivy cannot write there either, and says so."""
+    """Return the lock of a folder, or None if none can be had.
+
+    Ivy then cannot write there either, and reports it.
+    """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = open_lock(folder / LOCK)
@@ -88,7 +91,7 @@ def _lock(folder: Path) -> int | None:
 
 
 def retried(start: Callable[[], Started]) -> Started:
-    """What ``start`` gives; after `NotFetched` it is asked twice more.
+    """Return the result of ``start``; after `NotFetched` it is called twice more.
 
     Raises the last error, and at once any other one.
     """
@@ -102,7 +105,7 @@ def retried(start: Callable[[], Started]) -> Started:
 
 
 def not_fetched(text: str, log: Path) -> NotFetched | None:
-    """The error of a start whose output shows that jars could not be fetched."""
+    """Return the error of a start whose output shows that jars could not be fetched, else None."""
     if not any(mark in text for mark in _MARKS):
         return None
     found = [_PASSWORD.sub("", match[0].strip())[:300] for match in _WHY.finditer(text)]

@@ -1,4 +1,4 @@
-"""A column cast value by value: one that the type has no room for stops the statement."""
+"""A cast of a column that stops the statement at a value for which the type has no room."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _TIMES = frozenset({_T.DATE, _T.TIMESTAMP, _T.TIMESTAMPTZ, _T.TIMESTAMPLTZ, _T.T
 
 
 def fitted(name: str, given: str, kept: str) -> Sql | None:
-    """The column ``name`` of the type ``given`` as one of the type ``kept``; None if it has to be.
+    """Return the column ``name``, of the type ``given``, cast to the type ``kept``.
 
-    A value fits where it is the same once it is cast there and back. A FLOAT is the nearest to a
-    DOUBLE by what it is: only one that is too large for it does not fit. None is for types of which
-    this cannot be asked: others than two of numbers, or two of times.
+    A value fits if it is the same once it is cast there and back. A FLOAT is by its nature the
+    nearest to a DOUBLE: only a DOUBLE that is too large for it does not fit. Returns None for types
+    of which this cannot be tested: others than two of numbers, or two of times.
     """
     try:
         kinds = [exp.DataType.build(text, dialect="spark").this for text in (given, kept)]

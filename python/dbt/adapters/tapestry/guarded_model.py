@@ -1,11 +1,11 @@
 """A continuous model as a plain dbt incremental model: the text, with its `is_incremental()` guard.
 
-Q_M(t) stands for the first run and Q^I(tau, t) for every later one, in any dialect.  What stands in
-for tau is the latest `_matched_at` in the table itself.  It may lie before the end of the last run,
-and gives the same rows: every answer that began at or before that end is in the table, so none
+Q_M(t) stands for the first run and Q^I(tau, t) for every later one, in any dialect.  In the place
+of tau stands the latest `_matched_at` in the table itself.  It may lie before the end of the last
+run, and gives the same rows: every answer that began at or before that end is in the table, so none
 began between the two.  Unlike a note kept beside the table it can neither be lost nor be ahead of
-the rows after a crash.  It holds where no row comes late: the adapter keeps what came late, a plain
-incremental model cannot.
+the rows after a crash.  It holds where no row comes late: the adapter keeps late rows, which a
+plain incremental model cannot.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ TAU, T = mark("this tau"), mark("this t")
 
 @dataclass(frozen=True)
 class Guarded:
-    """A model to be written: its query, what it reads, and what is said of it.
+    """A model to be written: its query, the relations it reads, its configuration and comments.
 
     relations
-        name of a source in the query -> what dbt calls it: ``{{ source('a', 'b') }}``.
+        name of a source in the query -> dbt's call for it: ``{{ source('a', 'b') }}``.
     """
 
     rewriting: Rewriting
@@ -46,7 +46,7 @@ class Guarded:
 
 
 def guarded_model(model: Guarded) -> str:
-    """The text of the model's file."""
+    """Return the text of the model's file."""
     first = model.rewriting.template(model.scans, None, T, model.dialect)
     later = model.rewriting.template(model.scans, TAU, T, model.dialect, "{{ this }}")
     first, later = (filled(text, model.relations) for text in (first, later))
@@ -56,7 +56,7 @@ def guarded_model(model: Guarded) -> str:
 def guarded_text(
     config: Sequence[str], head: Sequence[str], first: str, later: str, lag: str = ""
 ) -> str:
-    """A model's file: the query of its first run, and that of each later one."""
+    """Return the text of a file: the query of the first run, and that of each later one."""
     return "\n".join(
         [
             "{#-",
@@ -78,7 +78,7 @@ def guarded_text(
 
 
 def scans_for(rewriting: Rewriting, relations: Relations, dialect: str) -> dict[str, Scan]:
-    """How a plain model reads its sources, each by its token; rows are taken to come in time."""
+    """Return how a plain model reads its sources, each by its token; no row is taken to be late."""
     # sql: rendered to see which columns it reads, never run
     bare = {n: Scan(n, relations.arrival(n), ROW_ID) for n in rewriting.sources}
     numbered: set[str] = set()
@@ -93,7 +93,7 @@ def scans_for(rewriting: Rewriting, relations: Relations, dialect: str) -> dict[
 
 
 def scan_for(name: str, relations: Relations, dialect: str, numbered: bool) -> Scan:
-    """One source by its token; ``numbered``: the query tells its rows apart."""
+    """Return the scan of one source by its token; ``numbered``: its rows need row ids."""
     # sql: a mark, in whose place `fill` puts what dbt calls the source
     return _scan(relations.tables[name].table, relations.arrival(name), token(name), dialect,
                  numbered)  # fmt: skip
@@ -102,7 +102,7 @@ def scan_for(name: str, relations: Relations, dialect: str, numbered: bool) -> S
 def _scan(
     table: DeltaSource, arrival: str | None, relation: str, dialect: str, numbered: bool
 ) -> Scan:
-    """One source; ``numbered``: the query tells its rows apart."""
+    """Return the scan of one source in a dialect; ``numbered``: its rows need row ids."""
     column = None if arrival is None else arrival_column(table, arrival)
     if dialect in SPARK:
         bare = DeltaSource(table.name, table.columns, table.table_id, table.location)
@@ -117,10 +117,10 @@ def _scan(
 
 
 def _row_id(columns: Sequence[Column], dialect: str) -> str:
-    """What tells the rows of a table apart within one statement.
+    """Return an expression that tells the rows of a table apart within one statement.
 
-    Numbered in the order of all columns: only equal rows can change places, and which of them has
-    which number cannot be seen.
+    Rows are numbered in the order of all columns: only equal rows can change places, and which of
+    them has which number cannot be seen.
     """
     if dialect == "postgres":
         return "CAST(tableoid AS TEXT) || CAST(ctid AS TEXT)"
@@ -129,12 +129,12 @@ def _row_id(columns: Sequence[Column], dialect: str) -> str:
 
 
 def token(name: str) -> str:
-    """What stands for a source while its query is rendered."""
+    """Return the mark that stands for a source while its query is rendered."""
     return mark(name)
 
 
 def fill(text: str, relations: Mapping[str, str], instants: Mapping[str, str]) -> str:
-    """Rendered SQL as a template: tokens become what dbt fills in, the rest is kept from Jinja."""
+    """Return SQL as a template: tokens become dbt's calls, other braces are kept from Jinja."""
     for opening in ("{{", "{%", "{#"):
         text = text.replace(opening, mark(opening[1]))
     for opening in ("{{", "{%", "{#"):
@@ -148,12 +148,12 @@ def fill(text: str, relations: Mapping[str, str], instants: Mapping[str, str]) -
 
 
 def filled(text: str, relations: Mapping[str, str]) -> str:
-    """Rendered SQL over the window of a run as a template."""
+    """Return rendered SQL over the window of a run as a template."""
     return fill(text, relations, {TAU: "{{ tau }}", T: "{{ t }}"})
 
 
 def dbt_names(graph: Mapping[str, Any]) -> dict[str, str]:
-    """Normalized name of every relation of the project -> what dbt calls it in a model."""
+    """Map each relation's normalized name to dbt's call for it in a model."""
     names: dict[str, str] = {}
     for node in graph["sources"].values():
         call = f"source({_said(node['source_name'])}, {_said(node['name'])})"
@@ -165,7 +165,7 @@ def dbt_names(graph: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _said(name: str) -> str:
-    """A name as a text of Jinja's."""
+    """Return a name as a string literal of Jinja's."""
     return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class EmbeddedConnection(SparkConnectionWrapper):
-    """What dbt calls a handle; `session` is this thread's Spark session.
+    """A connection's handle in dbt's terms; `session` is this thread's Spark session.
 
-    `opened` is what was set in it when it was opened.
+    `opened` are the settings in force when it was opened.
 
-    dbt-spark's own goes through `SparkSession.builder.getOrCreate()`, so that all threads share
+    dbt-spark's own handle uses `SparkSession.builder.getOrCreate()`, so that all threads share
     temporary views and settings; here every connection has a session of its own.
     """
 
@@ -36,12 +36,12 @@ class EmbeddedConnection(SparkConnectionWrapper):
         self._rows: list[tuple[Any, ...]] | None = None
 
     def cursor(self) -> EmbeddedConnection:
-        """dbt runs one statement of a connection at a time, so the connection is its cursor."""
+        """Return the connection itself: dbt runs one statement of a connection at a time."""
         self._frame = self._rows = None
         return self
 
     def beside(self) -> EmbeddedConnection:
-        """Another cursor over the same session, for what another thread runs in it meanwhile."""
+        """Return another cursor over the same session, for another thread's statements."""
         other = copy(self)
         return other.cursor()
 
@@ -88,9 +88,9 @@ class EmbeddedConnection(SparkConnectionWrapper):
         """Spark has no transactions over several statements."""
 
     def close(self) -> None:
-        """Let go of the session: Spark keeps it for as long as something here refers to it.
+        """Release the session: Spark keeps it for as long as something here refers to it.
 
-        A Spark Connect server keeps one for an hour, unless it is told.
+        A Spark Connect server keeps a session for an hour unless it is told to forget it.
         dbt keeps closed connections, in objects that refer to each other, which Python may collect
         hours later; a process that runs models for days would fill Spark with their sessions.
         """
@@ -102,7 +102,7 @@ class EmbeddedConnection(SparkConnectionWrapper):
             end_session(session)
 
     def _collect(self, cut: Callable[[DataFrame], DataFrame]) -> list[tuple[Any, ...]]:
-        """The rows; instants as wall clock time of the session's zone, whatever this machine's is.
+        """Return the rows; instants as wall clock time of the session's zone, not of the machine's.
 
         pyspark turns a TIMESTAMP into local time of the Python process; TIMESTAMP_NTZ comes
         as it is.
@@ -128,7 +128,7 @@ class EmbeddedConnection(SparkConnectionWrapper):
 
 
 def literal(value: Any) -> str:
-    """A Python value as Spark SQL.
+    """Return a Python value as Spark SQL.
 
     >>> literal("it's")
     "('it' || CAST(X'27' AS STRING) || 's')"

@@ -87,7 +87,7 @@ class TapestryAdapter(
         return super().pre_model_hook(config)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """The tables and views of a schema: from an embedded Spark in one step, else by SQL."""
+        """Return a schema's tables and views: from an embedded Spark in one step, else by SQL."""
         session = self._embedded_session()
         if session is None:
             return super().list_relations_without_caching(schema_relation)
@@ -97,7 +97,7 @@ class TapestryAdapter(
             return list_relations(session, str(schema_relation.schema), self.Relation)
 
     def _build_spark_relation_list(self, row_list: Any, relation_info_func: Any) -> Any:
-        """The relations that a server lists; no description makes a view of a table."""
+        """Return the relations that a server lists; comments are cut off before kinds are read."""
 
         def told(row: Any) -> tuple[str, str, str]:
             schema, name, information = relation_info_func(row)
@@ -106,7 +106,7 @@ class TapestryAdapter(
         return super()._build_spark_relation_list(row_list, told)
 
     def list_schemas(self, database: str | None) -> list[str]:
-        """The schemas, with which each invocation of dbt begins."""
+        """Return the schemas; each invocation of dbt begins with this."""
         session = self._embedded_session()
         if session is None:
             return super().list_schemas(database)
@@ -116,7 +116,7 @@ class TapestryAdapter(
             return list_schemas(session)
 
     def create_schema(self, relation: BaseRelation) -> None:
-        """A new schema, unless the catalog only fails to know one whose folder is full."""
+        """Create a schema; refuse one whose folder is full though the catalog does not know it."""
         here = self._embedded_session() is not None
         with dbt_errors():
             refuse_full_folder(
@@ -128,36 +128,36 @@ class TapestryAdapter(
 
     @available
     def quote(self, identifier_: str) -> str:
-        """One part of a name, in backticks."""
+        """Return one part of a name, in backticks."""
         return identifier(str(identifier_))
 
     @available
     def text(self, value: Any) -> str:
-        """A value as SQL: an expression that is the same text in every session."""
+        """Return a value as SQL: an expression that is the same text in every session."""
         return string(str(value))
 
     @available
     def literal(self, value: Any) -> str:
-        """A value as one literal, where the grammar takes no expression: a comment, a location."""
+        """Return a value as one literal, for places without expressions: a comment, a location."""
         return token(str(value))
 
     @available
     def escaped(self, value: Any) -> str:
-        """A text for between two quotes, or for `string_literal`."""
+        """Return a text as it stands between two quotes, or in `string_literal`."""
         return escaped(str(value))
 
     @available
     def unescaped(self, value: Any) -> str:
-        """The text of which `escaped` made this; one that was not escaped is as it is."""
+        """Return the text of which `escaped` made this; one that was not escaped is as it is."""
         return unescaped(str(value))
 
     @available
     def properties(self, named: Mapping[str, Any]) -> str:
-        """The names and values of TBLPROPERTIES."""
+        """Return the names and values of TBLPROPERTIES."""
         return properties(named)
 
     def parse_describe_extended(self, relation: BaseRelation, raw_rows: Any) -> list[SparkColumn]:
-        """The columns of a relation, whose names and types can stand in SQL again."""
+        """Return the columns of a relation, whose names and types can stand in SQL again."""
         found = super().parse_describe_extended(relation, raw_rows)
         return [TapestryColumn(**vars(column)) for column in found]
 
@@ -165,7 +165,7 @@ class TapestryAdapter(
     def other_descriptions(
         self, relation: BaseRelation, text: str | None, columns: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """What Spark describes otherwise: the relation's text (None: not asked), its columns.
+        """Return the changed descriptions: the relation's (text None: not asked), its columns'.
 
         ``names`` are the columns that it has.
         """
@@ -178,9 +178,9 @@ class TapestryAdapter(
         return self.execute_macro("get_columns_in_relation_raw", kwargs={"relation": relation})
 
     def _get_columns_for_catalog(self, relation: BaseRelation) -> Iterable[dict[str, Any]]:
-        """The rows of dbt's catalog, descriptions too: dbt-spark has none, and reads columns there.
+        """Yield the rows of dbt's catalog with descriptions, which dbt-spark lacks.
 
-        It looks for columns in a text that a description is a part of.
+        dbt-spark searches for columns in a text that a description is a part of.
         """
         rows = self._describe(relation)
         comment, comments = described(rows)
@@ -199,7 +199,7 @@ class TapestryAdapter(
     def _get_one_catalog(
         self, information_schema: Any, schemas: set[str], used_schemas: Any
     ) -> agate.Table:
-        """One schema's part of dbt's catalog; a description that looks like a number is text."""
+        """Return one schema's part of dbt's catalog; descriptions like numbers stay text."""
         import agate
         from dbt_common.clients.agate_helper import build_type_tester
 
@@ -217,7 +217,7 @@ class TapestryAdapter(
         quote_columns: bool | None,
         node: Mapping[str, Any],
     ) -> list[str]:
-        """One SELECT a batch of a seed's rows, typed; together they are the seed.
+        """Return one SELECT of typed rows for each batch of a seed; together they are the seed.
 
         A cell that is no value of its column's type is an error, before anything is written.
         """
@@ -240,7 +240,7 @@ class TapestryAdapter(
     def unit_test_row(
         self, row: Mapping[str, Any], types: Mapping[str, str], node: Mapping[str, Any]
     ) -> dict[str, str]:
-        """The values of a row of a unit test as SQL, by the names of their columns."""
+        """Return the values of a row of a unit test as SQL, by the names of their columns."""
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             return {**row_as_sql(row, types, node, lambda: parse_zone(session.time_zone))}
@@ -249,7 +249,7 @@ class TapestryAdapter(
     def relations_like(
         self, schema_pattern: str, table_pattern: str, exclude: str
     ) -> list[BaseRelation]:
-        """The relations of all schemas that ILIKE patterns choose."""
+        """Return the relations of all schemas that ILIKE patterns choose."""
 
         def relations(schema: str) -> list[BaseRelation]:
             return self.list_relations(database=None, schema=schema)
@@ -259,18 +259,18 @@ class TapestryAdapter(
 
     @available.parse(lambda *_: "")
     def tables_like_sql(self, schema_pattern: str, table_pattern: str, exclude: str) -> str:
-        """What `information_schema.tables` would say of them."""
+        """Return a query that stands for `information_schema.tables` over such relations."""
         return tables_sql(self.relations_like(schema_pattern, table_pattern, exclude))
 
     @available.parse_list
     def constraint_names(self, relation: BaseRelation) -> list[str]:
-        """The CHECK constraints that a Delta table has, in lower case."""
+        """Return the names of a Delta table's CHECK constraints, in lower case."""
         prefix = "delta.constraints."
         keys = [key.lower() for key in self.table_properties(relation)]
         return [key.removeprefix(prefix) for key in keys if key.startswith(prefix)]
 
     def table_properties(self, relation: BaseRelation) -> dict[str, str]:
-        """What TBLPROPERTIES a table has."""
+        """Return the TBLPROPERTIES of a table."""
         rows = DbtSession(self).rows(  # type: ignore[arg-type]
             # sql: a relation writes its own name (naming.py)
             f"SHOW TBLPROPERTIES {relation}"
@@ -281,9 +281,9 @@ class TapestryAdapter(
     def get_missing_columns(
         self, from_relation: BaseRelation, to_relation: BaseRelation
     ) -> list[SparkColumn]:
-        """Columns that a table lacks; one that it has in letters of the other case is there.
+        """Return the columns that a table lacks; names are compared without case.
 
-        dbt's compares letters, and Spark then refuses to add the column a second time.
+        dbt's own method compares case, and Spark then refuses to add the column a second time.
         """
         there = {column.name.lower() for column in self.get_columns_in_relation(to_relation)}
         found = self.get_columns_in_relation(from_relation)
@@ -308,7 +308,7 @@ class TapestryAdapter(
         return self.generate_python_submission_response(None)
 
     def _embedded_session(self) -> Any:
-        """This thread's Spark session, or None where Spark is elsewhere."""
+        """Return this thread's Spark session, or None where Spark is elsewhere."""
         if not getattr(self.config.credentials, "embedded", False):
             return None
         handle = self.connections.get_thread_connection().handle

@@ -1,4 +1,4 @@
-"""The invocation that is under way in this process, and what the process remembers."""
+"""The invocation of dbt that is under way in this process, and what the process remembers."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _recall = Recall()
 def current_invocation(
     config: Any, session: DbtSession, as_of: Any = None, started_at: datetime | None = None
 ) -> Invocation:
-    """dbt's current invocation as `tapestry.runs` sees it, made at the first model.
+    """Return dbt's current invocation for `tapestry.runs`, made at the first model.
 
-    Its instant is when dbt started, so that all models, whenever their turn comes, share it.
+    Its instant is dbt's start, so that all models, whenever their turn comes, share it.
     Raises ConfigurationError for a `tapestry_as_of` that is no instant.
     """
     schema = config.credentials.schema
@@ -66,7 +66,7 @@ def current_invocation(
 
 
 def versions_read() -> dict[str, tuple[str, int]]:
-    """The place and the version of each table that this process's newest invocation has read.
+    """Return place and version of each table that this process's newest invocation has read.
 
     The names are in lower case, without backticks.
     """
@@ -79,15 +79,16 @@ def versions_read() -> dict[str, tuple[str, int]]:
 
 
 def note_entry(config: Any, entry: Any) -> None:
-    """Keep what was checked of a model that is not continuous for the logs."""
+    """Keep, for the logs, the checks of a model that is not continuous."""
     with _lock:
         _entries.setdefault((str(get_invocation_id()), config.credentials.schema), []).append(entry)
 
 
 def given_clock(as_of: Any, session: DbtSession) -> Clock | None:
-    """`tapestry_as_of`, where somebody gave it; an instant without an offset is in the zone.
+    """Return the clock of `tapestry_as_of`, None if it is not given.
 
-    Raises ConfigurationError where it is no instant.
+    An instant without an offset is in the session's zone. Raises ConfigurationError where the value
+    is no instant.
     """
     if not read_clock({VARIABLE: as_of}, os.environ).given:
         return None
@@ -95,7 +96,7 @@ def given_clock(as_of: Any, session: DbtSession) -> Clock | None:
 
 
 def refuse_other_settings(session: DbtSession, invocation: Invocation, file: str) -> None:
-    """Raise ConfigurationError where a hook has set what changes answers, or what loses rows.
+    """Raise ConfigurationError where a hook set what changes answers, or what loses rows.
 
     The time zone is a part of every query, and of the instants that all models of an invocation
     share; the other settings are a part of what every query means.
@@ -131,8 +132,11 @@ def refuse_other_settings(session: DbtSession, invocation: Invocation, file: str
 
 
 def write_runs(adapter: Any) -> None:
-    """Append the current invocation's runs and checks to the logs, and write what the project says
-    of its models anew where that has changed; a failure harms nothing."""
+    """Append the current invocation's runs and checks to the logs.
+
+    Also write ids and priorities of models to `tapestry_queries` where they have changed. A failure
+    harms nothing.
+    """
     schema = adapter.config.credentials.schema
     key = (str(get_invocation_id()), schema)
     with _lock:
@@ -173,9 +177,9 @@ def write_runs(adapter: Any) -> None:
 
 
 def keep_noted_memories(adapter: Any) -> None:
-    """Build the memories that the current invocation's runs asked for, and bring them up to date.
+    """Build the memories that the current invocation's runs asked for, and update them.
 
-    It comes last, for nothing waits for it; a failure harms nothing.
+    Done last, for nothing waits for it; a failure harms nothing.
     """
     key = (str(get_invocation_id()), adapter.config.credentials.schema)
     with _lock:
@@ -194,7 +198,7 @@ def keep_noted_memories(adapter: Any) -> None:
 
 
 def release_shared(adapter: Any) -> None:
-    """Drop what the models of the current invocation held in memory together: it is over."""
+    """Drop, at its end, what the models of the current invocation held in memory together."""
     key = (str(get_invocation_id()), adapter.config.credentials.schema)
     with _lock:
         invocation = _known.get(key)

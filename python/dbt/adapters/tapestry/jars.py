@@ -1,4 +1,4 @@
-"""The jars that pip does not bring: Delta Lake for this Spark, and the catalog's database."""
+"""The jars that pip does not install: Delta Lake for this Spark, and the catalog's database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CATALOG_PACKAGE = "com.h2database:h2:1.4.200"
 
 
 def packages() -> str:
-    """Maven coordinates for the installed pyspark and delta-spark (as in `delta.pip_utils`)."""
+    """Return Maven coordinates for the installed pyspark and delta-spark (`delta.pip_utils`)."""
     try:
         spark, delta = version("pyspark"), version("delta-spark")
     except PackageNotFoundError as error:
@@ -57,7 +57,7 @@ def jar_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def known_jars(settings: Mapping[str, str]) -> dict[str, str]:
-    """The same settings, with files in the place of coordinates that were fetched meanwhile."""
+    """Return the settings, with files in place of coordinates that were fetched meanwhile."""
     with suppress(ConfigurationError):
         known = _remembered(settings["spark.jars.packages"])
         return _with_files(settings, known) if known else dict(settings)
@@ -79,9 +79,9 @@ def remember(coordinates: str, jars: str) -> None:
 
 
 def _remembered(coordinates: str) -> list[str]:
-    """The files for these coordinates, if all of them are still there.
+    """Return the files for these coordinates, if all of them still exist, else none.
 
-    Raises ConfigurationError where somebody else could have written one: Spark runs what they hold.
+    Raises ConfigurationError where somebody else could have written one: Spark runs their code.
     """
     try:
         files = read_own(_memory(coordinates)).decode().splitlines()

@@ -1,4 +1,4 @@
-"""Java is what pip cannot bring: found, and its version checked, before Spark starts."""
+"""Finds Java, which pip cannot install, and checks its version before Spark starts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HINT = "  do: install Java 17 or 21 (say openjdk-17-jre-headless), or point JAV
 
 
 def check_java() -> int:
-    """The major version of the Java that Spark will use; DbtRuntimeError where it does not fit."""
+    """Return Spark's major version of Java; raise DbtRuntimeError where it does not fit."""
     home = os.environ.get("JAVA_HOME")
     program = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if not program or not os.path.exists(program):
@@ -30,7 +30,7 @@ def check_java() -> int:
 
 
 def _released(program: str) -> int | None:
-    """The version from the file that comes with a JDK or JRE: no JVM has to start for it."""
+    """Return the version in the file that comes with a JDK or JRE, without starting a JVM."""
     try:
         text = (Path(program).resolve().parents[1] / "release").read_text()
     except (OSError, IndexError):
@@ -40,7 +40,7 @@ def _released(program: str) -> int | None:
 
 
 def _shown(program: str) -> int | None:
-    """The version as the program tells it."""
+    """Return the version that the program itself prints."""
     try:
         shown = start_program(program, "-version", timeout=60)
     except (OSError, TimeoutExpired) as error:
@@ -49,6 +49,6 @@ def _shown(program: str) -> int | None:
 
 
 def _major(text: str) -> int | None:
-    """17 for `openjdk version "17.0.15"`, 8 for `java version "1.8.0_412"`."""
+    """Return the major version: 17 of `openjdk version "17.0.15"`, 8 of `"1.8.0_412"`."""
     match = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(match.group(1)) if match else None

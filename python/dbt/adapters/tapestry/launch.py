@@ -1,10 +1,10 @@
-"""The JVM of an embedded Spark: started so that its settings and files are its user's alone.
+"""Starts the JVM of an embedded Spark so that its settings and files are private to its user.
 
 pyspark would write every setting into the command line, which each user of the machine can read:
 passwords and keys of a profile too. Here they go through a file that only its owner can read, which
-is removed when the JVM has read it. What the JVM writes to the temporary directory (rows that do
-not fit into memory, libraries that it unpacks and loads, its own log4j settings) lies in a new
-folder of this user's alone, and goes with it.
+is removed when the JVM has read it. Files that the JVM writes to the temporary directory (rows that
+do not fit into memory, libraries that it unpacks and loads, its own log4j settings) lie in a new
+folder that only this user can enter, and that is removed with the JVM.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ABANDONED = 86400.0
 
 
 def launch(settings: Mapping[str, str], log: Path) -> tuple[JavaGateway, Path]:
-    """A JVM with its output in the log, ready for a Spark with these settings; and its folder.
+    """Start a JVM for a Spark with these settings, its output in the log; return its folder, too.
 
     Raises what pyspark raises where it does not start.
     """
@@ -78,13 +78,13 @@ def launch(settings: Mapping[str, str], log: Path) -> tuple[JavaGateway, Path]:
 
 
 def _option(text: str) -> str:
-    """One of Java's options, for a line of them that Spark takes apart at spaces."""
+    """Quote one of Java's options for a line that Spark splits at spaces."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return text if text == escaped and " " not in text else f'"{escaped}"'
 
 
 def properties(settings: Mapping[str, str]) -> str:
-    """A file of Java properties, in ASCII.
+    """Return a file of Java properties, in ASCII.
 
     >>> properties({"a b": " x=1\\n"})
     'a\\\\ b=\\\\ x=1\\\\n\\n'
@@ -114,9 +114,9 @@ def _escaped(text: str, special: str, lead: str = "") -> str:
 
 
 def _own_properties(arguments: str) -> tuple[list[str], bytes]:
-    """The user's arguments for spark-submit without a file of properties; and its content.
+    """Return the user's arguments for spark-submit without a properties file, and its content.
 
-    spark-submit reads one such file, the last; ours stands behind his, and wins.
+    spark-submit reads one such file, the last; ours comes after the user's, and overrides it.
     """
     content, kept = b"", []
     words = iter(shlex.split(arguments))
@@ -131,7 +131,7 @@ def _own_properties(arguments: str) -> tuple[list[str], bytes]:
 
 @contextlib.contextmanager
 def _variable(name: str, value: str) -> Iterator[None]:
-    """An environment variable for a while; the caller sees to it that none starts beside."""
+    """Set an environment variable inside; the caller sees to it that no two do at once."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:
@@ -143,7 +143,7 @@ def _variable(name: str, value: str) -> Iterator[None]:
 
 
 def _sweep() -> None:
-    """Remove what processes left that were killed: folders whose lock nobody holds.
+    """Remove folders that killed processes left: those whose lock nobody holds.
 
     A new lock stays: between its making and its first holder another process may look. One without
     a lock was left in the moment before it had one, or by an older version, which may yet use it.

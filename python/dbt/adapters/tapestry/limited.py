@@ -1,10 +1,10 @@
 """Commands that limit what models read, and what they may do to a table that remembers.
 
 A table that remembers (the history of a snapshot, rows of earlier incremental runs, answers up to
-an instant) takes what its query does not give for gone, or for done. Written from a part of its
-inputs it would be wrong for ever, so it is written from all of them or not at all. Every
-materialization of ours asks `limited_by` first, but those of `FORGETFUL`, which only ever hold what
-their last run read: there dbt's own behaviour is kept.
+an instant) takes rows that its query does not give for deleted, or for done. Written from a part of
+its inputs it would stay wrong for ever, so it is written from all of them or not at all. Every
+materialization of ours calls `limited_by` first, except those of `FORGETFUL`, which only ever hold
+what their last run read: they keep dbt's own behaviour.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FORGETFUL = ("seed", "table", "view")
 
 
 def limiting_option(args: Any) -> str | None:
-    """The option of a command that limits what its models read, as it is written; None: none does.
+    """Return a command's option that limits what its models read; None if there is none.
 
     ``args``: dbt's flags, which hold options of the command line and of the environment.
     """
@@ -38,13 +38,13 @@ def limiting_option(args: Any) -> str | None:
 
 
 class LimitedDoors(metaclass=AdapterMeta):
-    """What materializations of tables that remember ask before they do anything."""
+    """A mixin of the adapter: checks for materializations of tables that remember."""
 
     config: Any
 
     @available.parse_none
     def limited_by(self) -> str | None:
-        """The option that limits the inputs of this command, or None: then run as ever."""
+        """Return the option that limits the inputs of this command; None: run without limits."""
         return limiting_option(self.config.args)
 
     @available.parse_none
@@ -55,7 +55,7 @@ class LimitedDoors(metaclass=AdapterMeta):
 
     @available
     def limited_response(self, option: str, stands: str = "") -> RunResponse:
-        """What dbt shows of such a model; ``stands``: what was made where no table was."""
+        """Return the response for a model not run; ``stands``: what was made in its place."""
         what = f"{stands}, without a run" if stands else "nothing written"
         message = f"{what}: {option} limits what it reads"
         return RunResponse(_message=message, code="nothing", rows_affected=0)

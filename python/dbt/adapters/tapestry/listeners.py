@@ -1,4 +1,4 @@
-"""Whose a port of this machine is: the operating system knows, and tells everyone."""
+"""Reads from the operating system which users listen on a port of this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HERE = {
 
 
 def listeners(port: int) -> set[int]:
-    """The users who listen on a port of the loopback; empty where the system does not tell."""
+    """Return the users who listen on a port of the loopback; none if the system does not say."""
     users = set()
     for table in _TABLES:
         try:

@@ -1,7 +1,7 @@
-"""The relations of a schema, asked of Spark's catalog in one call.
+"""The relations of a schema, read from Spark's catalog in one call.
 
-`show table extended` formats every table's description, 5 to 10 ms each; dbt wants name, kind and
-format. What `information` would say is looked up where docs need it.
+`show table extended` formats every table's description, 5 to 10 ms each; dbt needs name, kind and
+format. The `information` of a relation is looked up where docs need it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def list_relations(
     session: SparkSession, schema: str, relation: type[BaseRelation]
 ) -> list[BaseRelation]:
-    """Tables and views of a schema; none where there is no such schema."""
+    """Return tables and views of a schema; none where there is no such schema."""
     catalog = session._jsparkSession.sessionState().catalog().externalCatalog()
     if not catalog.databaseExists(schema):
         return []
@@ -27,7 +27,7 @@ def list_relations(
 
 
 def list_schemas(session: SparkSession) -> list[str]:
-    """The names of all schemas."""
+    """Return the names of all schemas."""
     names = session._jsparkSession.sessionState().catalog().externalCatalog().listDatabases()
     return [names.apply(place) for place in range(names.size())]
 

@@ -1,4 +1,4 @@
-"""Where the talk of Spark, Ivy and the JVM goes: one file, never the terminal."""
+"""Sends the output of Spark, Ivy and the JVM to one file, never to the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log4j, Ivy and what the JVM itself says before log4j is up."""
 
 
 def spark_log(log_path: str | None, project_root: str | None = None) -> Path:
-    """The log file of this project's Spark; its folder exists afterwards."""
+    """Return the log file of this project's Spark; its folder exists afterwards."""
     root = Path(project_root or os.getcwd())
     folder = root / (log_path or "logs")
     folder.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def spark_log(log_path: str | None, project_root: str | None = None) -> Path:
 
 
 def size(path: Path) -> int:
-    """Bytes of a log; 0 where there is none."""
+    """Return the bytes of a log; 0 where there is none."""
     try:
         return path.stat().st_size
     except OSError:
@@ -38,7 +38,7 @@ def size(path: Path) -> int:
 
 
 def tail(path: Path, lines: int = 200, after: int = 0) -> str:
-    """The last lines of a log, to look for a known cause in; of those after so many bytes."""
+    """Return the last lines of a log, of those after so many bytes, to find a known cause in."""
     try:
         with path.open("rb") as file:
             file.seek(after)
@@ -49,11 +49,11 @@ def tail(path: Path, lines: int = 200, after: int = 0) -> str:
 
 
 def hush_pyspark() -> None:
-    """Keep pyspark from printing each failed statement to the terminal, as JSON; dbt says it.
+    """Keep pyspark from printing failed statements to the terminal, as JSON; dbt reports them.
 
-    Making that text also breaks on errors of Delta's that Spark has no template for, and their
-    message is lost. dbt-spark's frame around a Python model imports pandas on Spark, which warns
-    unless this variable is there before Spark starts, and then sets it: it is there.
+    Formatting them also fails on errors of Delta's that Spark has no template for, whose message
+    would be lost. dbt-spark's code around a Python model imports pandas on Spark, which warns if
+    this variable is not set before Spark starts, and then sets it: so it is set here.
     """
     from pyspark.errors import PySparkException
 

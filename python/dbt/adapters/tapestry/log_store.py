@@ -1,10 +1,10 @@
 """Commits on a local disk that one of two processes wins, and that start no programs.
 
-Delta leaves it to a LogStore to put a commit's file where none is. On a local disk Hadoop's looks
+Delta has a LogStore create a commit's file only where none exists. On a local disk Hadoop's checks
 first and then renames over whatever is there, so that of two processes that commit the same version
-within some microseconds one could lose its commit without being told; and without its native
+within some microseconds one could lose its commit without an error; and without its native
 library it starts a dozen programs for each commit, a third of the time that a small one takes.
-``LinkLogStore.java`` does it by a hard link instead. Spark brings the compiler for it, Janino; the
+``LinkLogStore.java`` uses a hard link instead. Spark brings the compiler for it, Janino; the
 class is kept, as a jar, beside the list of jars. The processes of a cluster get it too: they read
 the commits of a table.
 """
@@ -35,9 +35,9 @@ logger = AdapterLogger("Tapestry")
 
 
 def use_links(context: SparkContext) -> bool:
-    """Let a Spark that has just started commit by links; False where it goes on as it would.
+    """Let a Spark that has just started commit by links; return False where it does not.
 
-    That is so where its settings name a LogStore for files, and where the class cannot be had,
+    That is so where its settings name a LogStore for files, and where the class cannot be compiled,
     which the debug log explains. No Delta table may have been opened before.
     """
     jvm = context._jvm
@@ -59,7 +59,7 @@ def use_links(context: SparkContext) -> bool:
 
 
 def _jar(jvm: object, loader: object) -> Path:
-    """The jar of the compiled class; compiled by the first process of this source."""
+    """Return the jar of the class, compiled by the first process that has this source."""
     source = _SOURCE.read_text()
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
     jar = cache_or_new() / f"link-log-store-{digest}.jar"

@@ -1,8 +1,8 @@
-"""Jobs that a thread starts are marked, so that another thread can stop them.
+"""Marks the jobs that a thread starts, so that another thread can stop them.
 
-Spark marks the jobs of a session itself, and takes the mark off when a query ends, also one that
-another query has begun: a statement of Delta executes several, so that most of its jobs bear none,
-and `interruptAll` leaves them alone. A mark of ours stays until it is taken off.
+Spark marks the jobs of a session itself, and removes the mark when a query ends, even one that
+another query has started: a statement of Delta executes several, so that most of its jobs bear no
+mark, and `interruptAll` leaves them alone. The mark set here stays until it is removed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ INTERRUPTS = "spark.job.interruptOnCancel"
 
 @contextmanager
 def marked_jobs(session: Any) -> Iterator[Callable[[], None]]:
-    """Mark the jobs that this thread starts inside; what is given stops those that run now.
+    """Mark the jobs that this thread starts inside; yield a function that stops the running ones.
 
-    It stops what other threads do in the session, too, as far as Spark knows of it. A server of
-    Spark Connect marks the jobs of each statement by itself.
+    The function stops other threads' jobs in the session, too, as far as Spark has marked them. A
+    server of Spark Connect marks the jobs of each statement by itself.
     """
     if not hasattr(session, "_jsparkSession"):
         yield session.interruptAll

@@ -1,4 +1,4 @@
-"""What an embedded Spark read while a run was executed: its own counters, looked up afterwards."""
+"""Measures what an embedded Spark reads during a run, from its own counters afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LATEST = 300
 
 @contextmanager
 def measured(spark: SparkSession) -> Iterator[ReadVolume]:
-    """The files and bytes that this thread's statements read, for who looks; None on an error."""
+    """Yield the files and bytes that this thread reads, to be looked up; None on an error."""
     reading, group = ReadVolume(), f"tapestry-{uuid4().hex}"
     context = getattr(spark, "sparkContext", None)
     before = context.getLocalProperty(GROUP) if context is not None else None
@@ -40,7 +40,7 @@ def measured(spark: SparkSession) -> Iterator[ReadVolume]:
 
 
 def _look(spark: SparkSession, group: str, newest: int, reading: ReadVolume) -> None:
-    """Spark writes its counters down after the statements, which takes it a moment."""
+    """Read Spark's counters, which are written a moment after the statements."""
     files = size = 0
     try:
         spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(WAIT_MS)
@@ -54,7 +54,7 @@ def _look(spark: SparkSession, group: str, newest: int, reading: ReadVolume) -> 
 
 
 def _newest(spark: SparkSession) -> int:
-    """The id of Spark's newest execution; -1 where there is none, or nobody can say."""
+    """Return the id of Spark's newest execution; -1 where there is none, or it is unknown."""
     try:
         store = spark._jsparkSession.sharedState().statusStore()
         executions = store.executionsList(max(0, int(store.executionsCount()) - 1), 1)
@@ -64,7 +64,7 @@ def _newest(spark: SparkSession) -> int:
 
 
 def _executions(spark: SparkSession, jobs: set[int], newest: int) -> Iterator[tuple[str, str]]:
-    """The metrics and their values of every execution after ``newest`` that started such a job."""
+    """Yield metrics and their values of each execution after ``newest`` with such a job."""
     store = spark._jsparkSession.sharedState().statusStore()
     count = int(store.executionsCount())
     executions = store.executionsList(max(0, count - LATEST), LATEST)
@@ -80,14 +80,14 @@ def _executions(spark: SparkSession, jobs: set[int], newest: int) -> Iterator[tu
 
 
 def files_of(metrics: str, values: str) -> Iterator[int]:
-    """The files of each scan of an execution, from Scala's text of its metrics and their values."""
+    """Yield the files of each scan of an execution, from Scala's text of metrics and values."""
     return _values_of("number of files read", metrics, values)
 
 
 def sizes_of(metrics: str, values: str) -> Iterator[int]:
-    """The size of those files in bytes, as exactly as Spark says it (26.9 MiB).
+    """Yield the sizes of those files in bytes, as exactly as Spark gives them (26.9 MiB).
 
-    What tasks say that they read counts what is kept in memory too, at its size there.
+    The counters of tasks would include cached data, at its size in memory.
     """
     return _values_of("size of files read", metrics, values)
 
@@ -100,7 +100,7 @@ def _values_of(metric: str, metrics: str, values: str) -> Iterator[int]:
 
 
 def amount(text: str) -> int:
-    """Spark's text of a metric as a number: ``15,473``, ``818.9 KiB``, or a total above details.
+    """Return Spark's text of a metric as a number: ``15,473``, or a total above details.
 
     >>> amount("15,473"), amount("1.5 KiB"), amount("total (min, med, max)\\n2.0 MiB (1 …)")
     (15473, 1536, 2097152)

@@ -1,4 +1,4 @@
-"""What dbt takes in a model's configuration where the adapter is ours."""
+"""The class of a model's configuration in this adapter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEFAULT_FORMAT = "delta"
 
 @dataclass
 class TapestryConfig(SparkConfig):
-    """dbt-spark's model configuration; Delta unless said."""
+    """dbt-spark's model configuration, with Delta as the default file format."""
 
     file_format: str = DEFAULT_FORMAT
     liquid_clustered_by: list[str] | str | None = None

@@ -1,4 +1,4 @@
-"""How names of relations and columns stand in SQL: whatever they hold, as one name.
+"""Quoting of relations and columns in SQL, as one name whatever characters they hold.
 
 dbt-spark writes a schema, an alias and a column as they are, or between two backticks.
 """
@@ -25,10 +25,10 @@ SESSION_CATALOG = "spark_catalog"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TapestryRelation(SparkRelation):
-    """A relation; a schema or an alias that is no plain name gets its backticks."""
+    """A relation; a schema or an alias that is no plain name is put in backticks."""
 
     def __post_init__(self) -> None:
-        """Raises DbtRuntimeError for `database:`: Spark's tables have a schema and a name."""
+        """Raise DbtRuntimeError for `database:`: Spark's tables have a schema and a name."""
         if not self.database or self.database == self.schema:
             return
         if str(self.database).lower() == SESSION_CATALOG:
@@ -53,11 +53,11 @@ class TapestryRelation(SparkRelation):
         return super()._render_event_time_filtered(named)
 
     def within(self, event_time: str, start: datetime, end: datetime) -> str:
-        """The condition that a row is of a batch, as dbt asks a source for it."""
+        """Return the condition that a row belongs to a batch, in dbt's form for sources."""
         return self._render_event_time_filtered(EventTimeFilter(event_time, start, end))
 
     def quoted(self, identifier_: str) -> str:
-        """The part in backticks, where the project asks for them; once is enough."""
+        """Return a part in backticks, if it has none yet, where the project asks for quotes."""
         return identifier_ if identifier_.startswith("`") else identifier(identifier_)
 
 

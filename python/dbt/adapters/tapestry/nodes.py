@@ -1,4 +1,4 @@
-"""From dbt's nodes to a `Model` of `tapestry.runs`: its configuration, its sources' arrivals."""
+"""Makes a `Model` of `tapestry.runs` from dbt's nodes: its configuration, sources' arrivals."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tapestry.runs.query.relations import plain
 def model_of(
     node: Mapping[str, Any], graph: Mapping[str, Any], sql: str, clauses: str, zone: str
 ) -> Model:
-    """A dbt node as a model to be run.
+    """Return a dbt node as a model to be run.
 
-    Raises ConfigurationError for keys and values of ours that are none.
+    Raises ConfigurationError for unknown keys and wrong values of ours.
     """
     config = dict(node["config"])
     if "on_schema_change" not in (node.get("unrendered_config") or {}):
@@ -52,9 +52,10 @@ def model_of(
 
 
 def with_triggers(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> str:
-    """A text with the relations that trigger the model, where its language has no macros for it.
+    """Return a text, marked with the relations that trigger the model if it is Python.
 
-    Of an action in Python these are the rules among what it names in `dbt.ref`.
+    Python has no macros to mark them: the rules among the relations that an action names in
+    `dbt.ref` trigger it.
     """
     if node.get("language") != "python":
         return sql
@@ -70,7 +71,7 @@ def with_triggers(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -
 
 
 def shown_model(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> Model:
-    """Any node whose query is shown; its configuration does not matter then."""
+    """Return any node whose query is shown as a model; its configuration is not used."""
     relation = plain(node.get("relation_name") or node["name"])
     config = parse_config(Model.materialized, {})
     arrivals = _arrivals(node, graph)
@@ -78,15 +79,15 @@ def shown_model(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> 
 
 
 def expectations_of(node: Mapping[str, Any]) -> tuple[Expectation, ...]:
-    """The expectations of a model of dbt's own materializations; ``meta`` counts, too.
+    """Return the expectations of a model of dbt's own materializations, under ``meta`` too.
 
-    Raises ConfigurationError for an entry that is none.
+    Raises ConfigurationError for an invalid entry.
     """
     return expected_model(node, "").config.expectations
 
 
 def expected_model(node: Mapping[str, Any], sql: str) -> Model:
-    """A model of dbt's own materializations: of our configuration it has expectations alone."""
+    """Return a model of dbt's own materializations, which has only expectations of our keys."""
     config = dict(node["config"])
     try:
         parsed = parse_only(EXPECTATIONS, config)
@@ -104,7 +105,7 @@ def expected_model(node: Mapping[str, Any], sql: str) -> Model:
 
 
 def node_warnings(node: Mapping[str, Any]) -> tuple[str, ...]:
-    """What in the author's text is not needed here."""
+    """Return warnings about `is_incremental()` in the author's text, which is not needed here."""
     if "is_incremental" not in (node.get("raw_code") or ""):
         return ()
     return (
@@ -114,7 +115,7 @@ def node_warnings(node: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def depends_on(node: Mapping[str, Any], graph: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Each node and source that a node refers to, in their order."""
+    """Yield each node and source that a node refers to, in their order."""
     for unique_id in (node.get("depends_on") or {}).get("nodes") or ():
         found = graph["nodes"].get(unique_id) or graph["sources"].get(unique_id)
         if found is not None:
@@ -122,7 +123,7 @@ def depends_on(node: Mapping[str, Any], graph: Mapping[str, Any]) -> Iterator[Ma
 
 
 def key_of_derived(relation: str, graph: Mapping[str, Any]) -> tuple[str, ...]:
-    """The `key` of the derived model with this relation; () where the project has none."""
+    """Return the `key` of the derived model with this relation; () where there is none."""
     for node in (graph.get("nodes") or {}).values():
         config = node.get("config") or {}
         if config.get("materialized") != "derived":
@@ -134,10 +135,10 @@ def key_of_derived(relation: str, graph: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _arrivals(node: Mapping[str, Any], graph: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """What the project says of each relation: normalized name -> arrival columns, or `static`.
+    """Map each relation's normalized name to its arrival columns, or `static`.
 
     Several entries can name one table (two teams' sources; a model and a source of what it builds).
-    What those say that this node comes from counts; only where it comes from none, what any says.
+    The entries upstream of this node count; those of others only where none is upstream.
     """
     every = {**graph["nodes"], **graph["sources"]}
     above = _above(node, every)
@@ -152,7 +153,7 @@ def _arrivals(node: Mapping[str, Any], graph: Mapping[str, Any]) -> dict[str, tu
 
 
 def _above(node: Mapping[str, Any], every: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """All that a node comes from, by unique id."""
+    """Return all upstream nodes, by unique id."""
     above: set[str] = set()
     left = list((node.get("depends_on") or {}).get("nodes") or ())
     while left:
@@ -164,7 +165,7 @@ def _above(node: Mapping[str, Any], every: Mapping[str, Mapping[str, Any]]) -> s
 
 
 def _feeds(node: Mapping[str, Any], graph: Mapping[str, Any]) -> bool:
-    """Do other models read it, by its name or as a source of the same table?"""
+    """Return whether other models read it, by its name or as a source of the same table."""
     mine, relation = node.get("unique_id"), plain(node["relation_name"])
     same = {key for key, one in graph["sources"].items() if relation in _relations(one)}
     return any(
@@ -175,7 +176,7 @@ def _feeds(node: Mapping[str, Any], graph: Mapping[str, Any]) -> bool:
 
 
 def _fed(node: Mapping[str, Any], graph: Mapping[str, Any]) -> tuple[str, ...]:
-    """The derived tables that the actions below a rule refer to."""
+    """Return the derived tables that the actions below a rule refer to."""
     mine = node.get("unique_id")
     found: set[str] = set()
     for other in graph["nodes"].values():
@@ -196,7 +197,7 @@ def _relations(node: Mapping[str, Any]) -> Iterator[str]:
 
 
 def arrival_said(node: Mapping[str, Any]) -> str | None:
-    """The arrival column that a node or source names, or `static`; None: it says nothing."""
+    """Return the arrival column that a node or source names, or `static`; None: it names none."""
     config = node.get("config") or {}
     meta = {**(node.get("meta") or {}), **(config.get("meta") or {})}
     for said in (

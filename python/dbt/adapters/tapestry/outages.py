@@ -1,6 +1,6 @@
-"""What breaks between dbt and a Spark elsewhere, in words: what, where, what to do.
+"""Turns the errors of a lost connection to Spark into messages: what, where, what to do.
 
-The drivers say it each in its own way, most of them with the name of a class and nothing else.
+Each driver reports them in its own way, most with the name of a class and nothing else.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ _OF_JAVA: Final = frozenset({"Py4JNetworkError"})
 
 
 def outage(error: BaseException, place: str, opening: bool = False) -> TapestryError | None:
-    """What an exception says of the way to Spark, or of Spark's processes; None: something else.
+    """Return the error about the connection or Spark's processes; None if it is about neither.
 
-    ``place`` is the address as the profile has it; ``opening``: there was no session yet. Looked at
-    is the exception with its causes: dbt-spark wraps what the driver threw.
+    ``place`` is the address as the profile has it; ``opening``: there was no session yet. The
+    exception is examined with its causes: dbt-spark wraps the driver's exceptions.
     """
     chain = list(_chain(error))
     said = "\n".join(f"{type(one).__name__}: {_words(one)}" for one in chain)
@@ -91,7 +91,7 @@ def _is_transport(error: BaseException) -> bool:
 def _of_transport(
     errors: Sequence[BaseException], place: str, opening: bool
 ) -> TapestryError | None:
-    """Which of a driver's troubles it is; of Spark Connect's one class only what names a status."""
+    """Return the error for a driver's exceptions; for Spark Connect's only if a status is named."""
     said = "\n".join(f"{type(one).__name__}: {_words(one)}" for one in errors)
     if _TLS.search(said):
         return ConfigurationError(
@@ -126,7 +126,7 @@ def _of_transport(
 
 
 def late(place: str) -> TapestryError:
-    """It has a connection, perhaps, but no answer."""
+    """Return the error for a server that did not answer in time, connected or not."""
     return ConfigurationError(
         "the server did not answer in time",
         where=place,
@@ -136,7 +136,7 @@ def late(place: str) -> TapestryError:
 
 
 def place_of(credentials: TapestryCredentials) -> str:
-    """Where a profile's Spark is, for a message: no token and no password."""
+    """Return the address of a profile's Spark for a message: no token and no password."""
     method = str(getattr(credentials.method, "value", credentials.method))
     if not credentials.embedded:
         port = f":{credentials.port}" if credentials.port else ""
@@ -147,10 +147,10 @@ def place_of(credentials: TapestryCredentials) -> str:
 
 
 def within(seconds: float, task: Callable[[], T], unwanted: Callable[[T], object]) -> T:
-    """What a task gives, if it ends in time.
+    """Return the result of a task, if it ends in time.
 
-    Raises TimeoutError where it does not; what it gives after that goes to ``unwanted``. The
-    drivers know no deadline for what a server says first, so that only a thread can be left alone.
+    Raises TimeoutError where it does not; a later result goes to ``unwanted``. The drivers have no
+    deadline for a server's first answer, so the task runs in a thread that can be left behind.
     """
     done, given_up, lock = threading.Event(), threading.Event(), threading.Lock()
     results: list[T] = []
@@ -193,7 +193,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _words(error: BaseException) -> str:
-    """An exception's text; what a Thrift server answered is its first argument."""
+    """Return an exception's message; a Thrift server's answer is its first argument."""
     status = getattr(error.args[0], "status", None) if error.args else None
     return str(getattr(status, "errorMessage", None) or getattr(error, "msg", None) or error)
 

@@ -1,7 +1,7 @@
-"""Settings of a Spark session that hold for a while and are then what they were.
+"""Temporary settings of a Spark session, which afterwards have their former values.
 
-They make statements over little data faster and change no answer: what runs meanwhile in the same
-session runs under them too.  What would change an answer is never set for a while.
+They make statements over little data faster and change no answer: whatever else runs in the same
+session meanwhile has them too. A setting that would change an answer is never set temporarily.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ INTERPRETED = {
 
 
 def once(conf: RuntimeConfig) -> dict[str, str]:
-    """What keeps Spark from planning a query again while it runs: a job for each exchange less.
+    """Return settings that turn off adaptive execution, which costs a job for each exchange.
 
-    Nothing where tables are shuffled into many parts, which planning again would put together.
+    None where tables are shuffled into many partitions, which adaptive execution would coalesce.
     """
     if int(conf.get("spark.sql.shuffle.partitions") or 0) > FEW_PARTITIONS:
         return {}
@@ -37,17 +37,17 @@ def once(conf: RuntimeConfig) -> dict[str, str]:
 
 @dataclass
 class _Held:
-    """A setting: what it was before anybody set it, and the values wanted now, oldest first."""
+    """A setting: its value before it was overridden, and the values wanted now, oldest first."""
 
     before: str | None
     wanted: list[tuple[object, str]] = field(default_factory=list)
 
 
 class Overrides:
-    """The settings of one session that somebody has set for a while.
+    """The settings of one session that are overridden for a while.
 
-    Whoever comes first notes what was there, whoever leaves last puts it back, in whatever order
-    they leave; in between the newest of those who are still there has its way.
+    The first user of a setting notes its former value, the last one restores it, in whatever order
+    they leave; in between the newest of the remaining users' values holds.
     """
 
     def __init__(self, conf: RuntimeConfig) -> None:
@@ -59,7 +59,7 @@ class Overrides:
     def inside(self, wanted: Mapping[str, str]) -> Iterator[None]:
         """Let these settings hold inside.
 
-        Also where one of them cannot be set or put back, all others are put back.
+        If one of them cannot be set or restored, all others are restored.
         """
         who = object()
         try:

@@ -1,4 +1,4 @@
-"""Tell what a model says itself from what a folder says for all in it."""
+"""Tells the keys that a model itself sets from those that a folder sets for all in it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Placed = tuple[str, str]
 
 
 def own_keys(node: Any, project: Any) -> frozenset[str]:
-    """The keys that a model's ``config()`` or its YAML gives it, under ``meta`` too.
+    """Return the keys that a model's ``config()`` or its YAML gives it, under ``meta`` too.
 
     The others come from a folder, as ``+key:`` in dbt_project.yml (``project``: dbt's runtime
-    configuration).  dbt keeps the value that counts and what the call of ``config()`` said, not
-    what the YAML did: a key of the YAML that has the very value that a folder gives it, too, counts
-    as the folder's.
+    configuration). dbt keeps the value that counts and the arguments of ``config()``, but not those
+    of the YAML: a key of the YAML with the very value that a folder gives it, too, counts as the
+    folder's.
     """
     called = dict(_placed(node.config_call_dict))
     given = {**node.unrendered_config, **node.config._extra}
@@ -32,7 +32,7 @@ def own_keys(node: Any, project: Any) -> frozenset[str]:
 
 
 def _folders(node: Any, project: Any) -> Iterator[dict[str, Any]]:
-    """What dbt_project.yml says of the folders that the model is in, as dbt goes through them."""
+    """Yield dbt_project.yml's configuration of each of the model's folders, in dbt's order."""
     package = ContextConfigGenerator(project).get_node_project(node.package_name)
     for one in (package, project):
         for level in fqn_search(one.models, node.fqn):

@@ -1,4 +1,4 @@
-"""What packages ask of an adapter in words that Spark does not know."""
+"""Support for packages that need of an adapter what Spark does not have."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def relations_like(
     relations: Callable[[str], Iterable[BaseRelation]],
     patterns: tuple[str, str, str],
 ) -> list[BaseRelation]:
-    """The relations that three ILIKE patterns choose, in order of names.
+    """Return the relations that three ILIKE patterns choose, in order of names.
 
     The patterns are for the schema, for the name, and for names to leave out (none where empty).
     """
@@ -52,7 +52,7 @@ def relations_like(
 
 
 def tables_sql(found: Iterable[BaseRelation]) -> str:
-    """Relations as the query that a package expects of `information_schema.tables`.
+    """Return relations as the query that a package expects of `information_schema.tables`.
 
     The names are fixed in the text: it is right for the moment at which it was made.
     """
@@ -68,7 +68,7 @@ def _row(relation: BaseRelation) -> tuple[str, str, str]:
 
 
 def _like(pattern: str) -> Callable[[str], bool]:
-    """ILIKE, with a backslash before a character that means itself; nothing is like ''."""
+    """Return a matcher for ILIKE, with backslashes as escapes; '' matches nothing."""
     if not pattern:
         return lambda _: False
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)

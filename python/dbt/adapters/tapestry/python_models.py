@@ -1,4 +1,4 @@
-"""Python models run inside this process, on the Spark session of their thread."""
+"""Runs Python models inside this process, on the Spark session of their thread."""
 
 from __future__ import annotations
 

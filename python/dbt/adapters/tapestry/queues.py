@@ -1,8 +1,8 @@
-"""The end of an invocation: it is looked at what waits for the actions of the project.
+"""Looks, at the end of an invocation, at what waits for the actions of the project.
 
 An invocation in which a rule has looked at commits, or an action has executed batches, writes the
 view ``tapestry_rules`` anew, about all actions of the project. A process of `tapestry watch` looks
-in any case: when the next batch is due it runs the action.
+in any case: it runs the action when the next batch is due.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _watching = False
 
 
 def note_run(model: Model, outcome: Outcome | None) -> None:
-    """Take in that a run of a rule or an action is over; None: it ended with an error."""
+    """Note that a run of a rule or an action is over; None: it ended with an error."""
     if model.materialized not in (ACTION, RULE):
         return
     key = str(get_invocation_id())
@@ -50,13 +50,13 @@ def note_run(model: Model, outcome: Outcome | None) -> None:
 
 
 def watch_queues() -> None:
-    """From now on look after every invocation with a rule or an action, whatever it did."""
+    """Look, from now on, after every invocation with a rule or an action, whatever it did."""
     global _watching
     _watching = True
 
 
 def next_due() -> dict[str, datetime | None]:
-    """By unique id: when each action that was looked at last has something to do; None: never."""
+    """Return, by unique id, when each action looked at last has something to do; None: never."""
     with _lock:
         found = dict(_due)
         _due.clear()
@@ -64,7 +64,7 @@ def next_due() -> dict[str, datetime | None]:
 
 
 def look_at_queues(adapter: Any) -> None:
-    """Look at what waits where the invocation that ends may have changed it; harms nothing."""
+    """Look at what waits where the ending invocation may have changed it; harms nothing."""
     key = str(get_invocation_id())
     with _lock:
         noted, changed = _noted.pop(key, {}), key in _changed
@@ -97,7 +97,7 @@ def _look(session: DbtSession, invocation: Invocation, model: Model) -> list[Rul
 
 
 def _actions(adapter: Any, noted: dict[str, Model], zone: str) -> Iterator[Model]:
-    """The actions of the project; one that this invocation has not run is compiled."""
+    """Yield the actions of the project; compile those that this invocation has not run."""
     manifest = adapter._macro_resolver
     nodes = getattr(manifest, "nodes", {})
     named = {i: m for i, m in noted.items() if m.materialized == ACTION}

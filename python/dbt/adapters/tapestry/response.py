@@ -1,4 +1,4 @@
-"""What a run counts as dbt's adapter response, so that run_results.json carries it."""
+"""Puts the counts of a run into dbt's adapter response, and so into run_results.json."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tapestry.runs.protocol.plan import Decided
 
 @dataclass
 class CheckedResponse(AdapterResponse):
-    """dbt's response and the counts of checks.
+    """dbt's response with the counts of checks.
 
-    checks: for each status how many; violations: for each check that is broken, by how many rows.
+    checks: number of checks by status; violations: number of violating rows by broken check.
     """
 
     rejected_rows: int = 0
@@ -27,7 +27,7 @@ class CheckedResponse(AdapterResponse):
 
 @dataclass
 class RunResponse(CheckedResponse):
-    """A run of a model of ours counts these besides."""
+    """The response for a run of a model of ours, with further counts."""
 
     late_rows: int = 0
     null_rows: int = 0
@@ -40,7 +40,7 @@ class RunResponse(CheckedResponse):
 
 
 def response_of(plan: Decided, outcome: Outcome) -> RunResponse:
-    """The response for a run of a model of ours."""
+    """Return the response for a run of a model of ours."""
     refreshed = plan.told.figures.refreshed
     return RunResponse(
         _message=str(outcome),
@@ -61,7 +61,7 @@ def response_of(plan: Decided, outcome: Outcome) -> RunResponse:
 
 
 def response_of_checked(checked: CheckedModel, message: str) -> CheckedResponse:
-    """What dbt's own materialization said, and what was checked."""
+    """Return the response of dbt's own materialization, with the counts of checks."""
     counts = [f"{checked.rejected_rows} rejected"] * bool(checked.rejected_rows)
     warned = sum(r.status in ("warn", "error") for r in checked.results)
     counts += [f"{warned} warned"] * bool(warned)

@@ -1,4 +1,4 @@
-"""The doors from the materializations of ours into `tapestry.runs`; each only translates."""
+"""Methods by which our materializations call `tapestry.runs`; each only translates."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ CONTINUOUS = "continuous"
 
 
 class RunDoors(metaclass=AdapterMeta):
-    """What the macro `tapestry__run_model` calls, mixed into the adapter."""
+    """A mixin of the adapter: what the macro `tapestry__run_model` calls."""
 
     config: Any
 
     @available
     def skip_run(self, node: dict[str, Any], said: dict[str, Any]) -> RunResponse | None:
-        """What dbt is told of a model that the operator has switched off; None: it is to be run.
+        """Return the response for a model that is switched off; None: it is to be run.
 
-        `said` is what the command says, as for `plan_run`.
+        `said` are the command's options, as for `plan_run`.
         """
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
@@ -79,7 +79,7 @@ class RunDoors(metaclass=AdapterMeta):
 
     @available.parse_none
     def refuse_kept(self, relation: BaseRelation, node: dict[str, Any]) -> None:
-        """Raise the error of a model of dbt's own kinds that would add to a table of ours."""
+        """Raise QueryChanged for a model of dbt's own kinds that would add to a table of ours."""
         try:
             found = look(DbtSession(self), str(relation))  # type: ignore[arg-type]
         except TargetChanged:
@@ -96,7 +96,7 @@ class RunDoors(metaclass=AdapterMeta):
             )
 
     def _invocation(self, session: DbtSession, said: dict[str, Any]) -> Invocation:
-        """The invocation that a command is of."""
+        """Return the invocation that a command belongs to."""
         return current_invocation(self.config, session, said["as_of"], said["started_at"])
 
     @available
@@ -108,9 +108,9 @@ class RunDoors(metaclass=AdapterMeta):
         clauses: str,
         said: dict[str, Any],
     ) -> Decided:
-        """The plan of this run.
+        """Return the plan of this run.
 
-        `said` is what the command says: as_of, started_at, full_refresh, limited.
+        `said` are the command's options: as_of, started_at, full_refresh, limited.
         """
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
@@ -134,7 +134,10 @@ class RunDoors(metaclass=AdapterMeta):
         clauses: str,
         said: dict[str, Any],
     ) -> str:
-        """Read the query of a command that limits its inputs (limited.py); what was made, or ""."""
+        """Analyse the query of a command that limits its inputs (limited.py).
+
+        Returns "an empty table" if one was made, as there was none, else "".
+        """
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             zone = self._invocation(session, said).time_zone
@@ -143,7 +146,7 @@ class RunDoors(metaclass=AdapterMeta):
 
     @available
     def without_qualify(self, sql: str) -> str:
-        """A query with the same columns for Spark to analyse, which has no QUALIFY."""
+        """Return a query with the same columns for Spark to analyse: Spark has no QUALIFY."""
         return without_qualify(authored(sql))
 
     @available
@@ -161,7 +164,7 @@ class RunDoors(metaclass=AdapterMeta):
     @available
     @staticmethod
     def mark_recompute(relation: BaseRelation, key: Any, graph: dict[str, Any]) -> str:
-        """Render the macro `recompute`; without a key that of the derived model."""
+        """Render the macro `recompute`; without a key, with that of the derived model."""
         with dbt_errors():
             listed = [key] if isinstance(key, str) else key
             return recompute_mark(
@@ -182,7 +185,7 @@ class RunDoors(metaclass=AdapterMeta):
 
     @available
     def write_guarded(self, plan: Planned, node: dict[str, Any], graph: dict[str, Any]) -> None:
-        """Write the incremental model that a run stands for beside dbt's compiled SQL."""
+        """Write the incremental model that is equal to a run beside dbt's compiled SQL."""
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             invocation = current_invocation(self.config, session)
@@ -193,16 +196,16 @@ class RunDoors(metaclass=AdapterMeta):
 
     @available
     def run_response(self, plan: Decided, outcome: Outcome) -> RunResponse:
-        """What dbt keeps of a run in run_results.json."""
+        """Return dbt's response for a run, kept in run_results.json."""
         return response_of(plan, outcome)
 
     @available
     def answer_as_of(
         self, node: dict[str, Any], graph: dict[str, Any], sql: str, var: Any
     ) -> AskedQuery:
-        """A query at `tapestry_as_of`, where that is given; else as it stands.
+        """Return a query at `tapestry_as_of`, if that is given; else as it is.
 
-        One with QUALIFY, which Spark lacks, is what it is at the clock's instant.
+        A query with QUALIFY, which Spark lacks, is rewritten for the present instant.
         """
         with dbt_errors():
             session = DbtSession(self)  # type: ignore[arg-type]
@@ -218,9 +221,9 @@ class RunDoors(metaclass=AdapterMeta):
 
     @available
     def unit_test_query(self, sql: str, test: dict[str, Any], var: Any) -> AskedQuery:
-        """A unit test's query with the clock at `tapestry_as_of`, where that is given.
+        """Return a unit test's query with the clock at `tapestry_as_of`, where that is given.
 
-        That of a model of ours is refused where a run would refuse it.
+        The query of a model of ours is refused where a run would refuse it.
         """
         with dbt_errors():
             session = DbtSession(self)  # type: ignore[arg-type]
@@ -239,7 +242,7 @@ class RunDoors(metaclass=AdapterMeta):
 
     @available.parse_none
     def tested_rule(self, sql: str, test: dict[str, Any]) -> str:
-        """The query of a unit test of a rule; that of another model stays as it is."""
+        """Return the query of a unit test of a rule; that of another model stays as it is."""
         with dbt_errors():
             session = DbtSession(self)  # type: ignore[arg-type]
             manifest = self._macro_resolver  # type: ignore[attr-defined]
@@ -249,8 +252,10 @@ class RunDoors(metaclass=AdapterMeta):
             return rule_over_given(session, manifest, tested, sql, session.time_zone)
 
     def cleanup_connections(self) -> None:
-        """dbt calls this once, when all nodes are done: runs are logged, answers delivered,
-        memories kept; at last what models held together is released."""
+        """End the invocation; dbt calls this once, when all nodes are done.
+
+        Runs are logged, answers delivered, memories kept; at last shared data is released.
+        """
         try:
             write_runs(self)
             look_at_queues(self)
@@ -263,7 +268,7 @@ class RunDoors(metaclass=AdapterMeta):
 
 @contextmanager
 def dbt_errors() -> Iterator[None]:
-    """Errors of ours as dbt's: their lines, without a traceback."""
+    """Raise our errors as dbt's: with their lines, without a traceback."""
     try:
         yield
     except TapestryError as error:

@@ -1,7 +1,7 @@
-"""The cells of a seed's file: each is a value of its column's type exactly, or the seed is refused.
+"""Reads a seed's cells: each is exactly a value of its column's type, or the seed is refused.
 
 dbt has agate guess the types of the columns that `column_types` does not name, and gives the
-values without their lines.  So the file is read once more: a cell counts as it stands there.
+values without their lines. So the file is read once more: a cell's own text counts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Asked = Callable[[str, Sequence[str]], frozenset[str]]
 
 @dataclass(frozen=True)
 class SeedColumn:
-    """A column as the seed's table has it; ``guessed``: the project does not give its type."""
+    """A column of a seed's table; ``guessed``: the project does not give its type."""
 
     name: str
     kind: str
@@ -43,14 +43,14 @@ class SeedColumn:
 
 @dataclass(frozen=True)
 class SeedFile:
-    """Where a seed's rows stand: ``shown`` is its path in messages."""
+    """The file of a seed's rows: ``shown`` is its path in messages."""
 
     path: Path | None
     shown: str
     delimiter: str = ","
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The cells of each row, and the line on which it begins.
+        """Yield the cells of each row, and the line on which it begins.
 
         Lines are counted from 1, the header's; a cell in quotes can have several.
         """
@@ -74,7 +74,7 @@ class _Misfit:
 def typed_columns(
     table: agate.Table, column_types: Mapping[str, str], guess: Callable[[int], str]
 ) -> list[SeedColumn]:
-    """The columns of a seed; Spark's names, and so the keys of `column_types`, have no case."""
+    """Return the columns of a seed; the keys of `column_types` match in upper and lower case."""
     said = {name.lower(): kind for name, kind in column_types.items()}
     return [
         SeedColumn(name, str(kind)) if kind else SeedColumn(name, guess(place), guessed=True)
@@ -90,9 +90,9 @@ def read_cells(
     zone: Callable[[], dt.tzinfo],
     refused_by_spark: Asked,
 ) -> list[tuple[Cell, ...]]:
-    """The rows as texts, which a cast to the column's type makes the values of the file.
+    """Return the rows as texts, which a cast to the column's type makes the values of the file.
 
-    ``zone`` gives that of the session.  Raises ConfigurationError, which names the file, and of
+    ``zone`` gives that of the session. Raises ConfigurationError, which names the file, and for
     the first cells that do not fit line, column, type, text and reason.
     """
     raw = list(file.rows()) if file.path else []
@@ -136,7 +136,7 @@ def _read(
 
 
 def _as_guessed(texts: Sequence[Cell], column: agate.Column) -> list[Cell]:
-    """The texts, and for instants what agate read: it knows forms that Spark does not."""
+    """Return the texts, but agate's values for instants: it reads forms that Spark does not."""
     return [
         _text(value)
         if text and isinstance(value, dt.date) and not _CUT_FRACTION.search(text)
@@ -173,7 +173,7 @@ def _refusal(
 
 
 def _short_of(cells: int, columns: int) -> str:
-    """What a line says that lacks cells; dbt would make them NULL."""
+    """Return the reason to refuse a line that lacks cells; dbt would make them NULL."""
     if not cells:
         return "an empty line, which would be a row of NULLs"
     return f"{cells} cells, and the header has {columns}"

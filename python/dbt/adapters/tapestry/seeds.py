@@ -1,4 +1,4 @@
-"""A seed's rows as SQL."""
+"""Renders a seed's rows as SQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH = 5000
 def seed_batches(
     columns: Sequence[SeedColumn], rows: Sequence[Sequence[Cell]], quote: bool = True
 ) -> list[str]:
-    """SELECTs whose union is the seed: values as text, cast to the column's type once a column.
+    """Return SELECTs whose union is the seed: values as text, cast to the column's type.
 
     A seed without rows gives one SELECT without rows. Without `quote` (dbt's `quote_columns:
     false`) the names stand as they are in the file.
@@ -38,9 +38,9 @@ def seed_batches(
 
 
 def refused_by_spark(session: Session, kind: str, texts: Sequence[str]) -> frozenset[str]:
-    """Those of some texts that Spark cannot cast to a type, whatever mode the session is in.
+    """Return the texts that Spark cannot cast to a type, whatever the session's mode.
 
-    Raises ConfigurationError for a type to which no text can be cast, or that is none.
+    Raises ConfigurationError for a type to which no text can be cast, or that does not exist.
     """
     found: set[str] = set()
     for first in range(0, len(texts), BATCH):
@@ -62,5 +62,5 @@ def refused_by_spark(session: Session, kind: str, texts: Sequence[str]) -> froze
 
 
 def _text(cell: Cell) -> Sql:
-    """A cell as SQL text that any cast understands; a column of NULLs stays castable."""
+    """Return a cell as SQL text that any cast understands; a column of NULLs stays castable."""
     return Sql("cast(null as string)") if cell is None else string(cell)

@@ -1,9 +1,9 @@
-"""Sessions of a Spark elsewhere: opened with the settings that change answers, and asked for them.
+"""Sessions of a remote Spark: opened with the settings that change answers, and asked for them.
 
 A Thrift server takes settings with the opening of a session, as `set:hiveconf:KEY`; plain keys, as
-dbt-spark gives them, do nothing there (they stay, for who heeds them).  Spark Connect has a call of
-its own.  Each connection of dbt is a session, which no other thread uses, and which is closed with
-the connection: nothing that one model sets or makes is there for another.
+dbt-spark gives them, do nothing there (they are sent, too, for servers that use them). Spark
+Connect has a call of its own. Each connection of dbt is a session, which no other thread uses, and
+which is closed with the connection: nothing that one model sets or makes is there for another.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def open_elsewhere(connection: Connection, open_: Callable[[Connection], Connect
 
 
 def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, str]]:
-    """A new session of a Spark Connect server, and what is set in it.
+    """Return a new session of a Spark Connect server, and its settings.
 
     Raises FailedToConnectError where there is no connection, or a setting is not taken.
     """
@@ -136,7 +136,7 @@ def _knock(url: str, seconds: float) -> None:
 
 
 def read_by_conf(session: SparkSession) -> dict[str, str]:
-    """What is set in a session of Spark Connect."""
+    """Return the settings of a session of Spark Connect."""
     found = dict(session.conf.getAll)
     if ZONE not in found:
         found[ZONE] = str(session.sql("SELECT current_timezone()").collect()[0][0])
@@ -144,7 +144,7 @@ def read_by_conf(session: SparkSession) -> dict[str, str]:
 
 
 def read_by_sql(handle: Any) -> dict[str, str]:
-    """What is set in a session of a server that takes SQL only."""
+    """Return the settings of a session of a server that takes SQL only."""
     found = {str(key): str(value) for key, value, *_ in _ask(handle, "SET")}
     if ZONE not in found:
         found[ZONE] = str(_ask(handle, "SELECT current_timezone()")[0][0])
@@ -152,7 +152,7 @@ def read_by_sql(handle: Any) -> dict[str, str]:
 
 
 def _ask(handle: Any, sql: str) -> list[Any]:
-    """A statement over a cursor of the driver's own: dbt-spark's waits between its questions."""
+    """Return the rows of a statement by the driver's own cursor: dbt-spark's polls with pauses."""
     cursor = handle.handle.cursor()
     try:
         cursor.execute(sql)
@@ -167,9 +167,9 @@ def _settled(
     change: Callable[[str, str], object],
     again: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """What is set in a session, once what its server sets otherwise has been put right.
+    """Correct the settings that the server has otherwise, and return the session's settings.
 
-    ``again``: what was not taken is tried once more, to hear why.
+    ``again``: a setting that was not taken is set once more, to learn why.
     """
     given, left_alone = credentials.server_side_parameters, credentials.left_alone
     found = read()
@@ -191,7 +191,7 @@ def _settled(
 
 
 def _to_open_with(credentials: TapestryCredentials) -> dict[str, str]:
-    """What a session is opened with: what no answer depends on, too."""
+    """Return all settings to open a session with, also those that change no answer."""
     left_alone = credentials.left_alone
     ours = {**SMALL_SNAPSHOTS, **READS_OLD}
     ours = {k: v for k, v in ours.items() if k not in left_alone}
@@ -203,7 +203,7 @@ def _explained(session: SparkSession) -> list[Any]:
 
 
 def _prefixed(credentials: TapestryCredentials) -> TapestryCredentials:
-    """The same with the settings as a Thrift server takes them."""
+    """Return the credentials with the settings as a Thrift server takes them."""
     wanted = _to_open_with(credentials)
     prefixed = copy(credentials)
     prefixed.server_side_parameters = dict(wanted)
@@ -213,7 +213,7 @@ def _prefixed(credentials: TapestryCredentials) -> TapestryCredentials:
 
 
 def _not_taken(key: str, why: str = "") -> FailedToConnectError:
-    """The value is not told: it may be a secret."""
+    """Return the error for a setting, without its value, which may be a secret."""
     if why == _NO_VALUE:
         error = ConfigurationError(
             f"{key} has a value that Spark does not know",

@@ -1,4 +1,4 @@
-"""The plain session that layer 2 works with, over whatever connection dbt has."""
+"""The plain session by which `tapestry.runs` executes SQL, over any connection of dbt's."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class DbtSession:
         self.can = self._capabilities(bool(getattr(credentials, "connect", False)))
 
     def _capabilities(self, connect: bool) -> Capabilities:
-        """What this connection's method offers besides SQL.
+        """Return what this connection's method offers besides SQL.
 
-        Dataframes come with a Spark that this process drives, embedded or behind Spark Connect;
-        the rest asks Spark's own process for what only that can tell, or sets what a server shares.
+        Dataframes come with a Spark that this process drives, embedded or behind Spark Connect; the
+        other capabilities ask Spark's own process, or set what a server shares.
         """
         told = Capabilities(
             keeps_memory=self._keeps_memory,
@@ -75,21 +75,21 @@ class DbtSession:
         )
 
     def _keeps_memory(self) -> bool:
-        """Is all of Spark in one process, and not only its driver? What it keeps stays then."""
+        """Whether all of Spark is in one process, and not only its driver: so cached data stays."""
         master = str(self._handle.session.conf.get("spark.master", "")) if self._drives else ""
         return master == "local" or master.startswith("local[")
 
     @property
     def _handle(self) -> Any:
-        """What dbt has open for this thread."""
+        """The handle of dbt's open connection of this thread."""
         return self._adapter.connections.get_thread_connection().handle
 
     def run(self, sql: str) -> None:
-        """Execute a statement whose rows, if any, nobody wants."""
+        """Execute a statement and ignore its rows."""
         self._adapter.connections.add_query(sql, auto_begin=False)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a query as Python values; a TIMESTAMP is an aware datetime in UTC."""
+        """Return the rows of a query as Python values; a TIMESTAMP is an aware datetime in UTC."""
         connections = self._adapter.connections
         _, cursor = connections.add_query(sql, auto_begin=False)
         description = cursor.description or []
@@ -103,7 +103,7 @@ class DbtSession:
         return [_read(row, readers) for row in rows] if readers else rows
 
     def _input_files(self, sql: str) -> int | None:
-        """How many files a query would read, told from its plan; None where Spark is elsewhere."""
+        """Return how many files a query would read, by its plan; None where Spark is elsewhere."""
         session = getattr(self._handle, "session", None)
         if session is None:
             return None
@@ -112,23 +112,23 @@ class DbtSession:
             return len(session.sql(sql).inputFiles())
 
     def _frame(self, sql: str) -> Any:
-        """A query as a Spark dataframe."""
+        """Return a query as a Spark dataframe."""
         with self._adapter.connections.exception_handler(sql):
             # sql: a statement of the caller
             return self._handle.session.sql(sql)
 
     def _glance(self, name: str) -> Glance | None:
-        """A Delta table as its newest commit left it, where Spark's process can be asked."""
+        """Return a Delta table as its newest commit left it; None: Spark's process cannot tell."""
         found: Glance | None = self._handle.logs.newest(name)
         return found
 
     def _commits(self, name: str, above: int, most: int) -> list[LoggedCommit] | None:
-        """The newest commits of a Delta table, where Spark's process can be asked."""
+        """Return the newest commits of a Delta table; None: Spark's process cannot tell."""
         found: list[LoggedCommit] | None = self._handle.logs.commits(name, above, most)
         return found
 
     def _meanwhile(self, task: Callable[[], T]) -> Future[T]:
-        """Begin a task of this session's in another thread, with a cursor of its own."""
+        """Begin a task in another thread over the same session, with a cursor of its own."""
         connections = self._adapter.connections
         shared = connections.get_thread_connection()
         handle = shared.handle.beside()
@@ -146,7 +146,7 @@ class DbtSession:
 
     @contextmanager
     def _apart(self, settings: Mapping[str, str]) -> Iterator[DbtSession]:
-        """Another connection of this thread, with a session and settings of its own.
+        """Yield another connection of this thread, with a session and settings of its own.
 
         Raises ConfigurationError where the engine shares the settings of its connections.
         """
@@ -174,7 +174,7 @@ class DbtSession:
             connections.close(own)
 
     def _stop_after(self, seconds: float) -> AbstractContextManager[Stopped]:
-        """Let what this connection executes inside be stopped when it has taken so long.
+        """Return a context whose statements over this connection are stopped after so long.
 
         Another thread may enter it.
         """
@@ -191,7 +191,7 @@ class DbtSession:
         connections.set_thread_connection(connection)
 
     def _refuse_shared(self, settings: Mapping[str, str]) -> None:
-        """Raise where this connection sees what another one has set."""
+        """Raise ConfigurationError where this connection has the settings that another one set."""
         seen = self.settings
         for key, value in settings.items():
             if seen.get(key) == value:
@@ -208,7 +208,7 @@ class DbtSession:
         return measured(self._handle.session)
 
     def _for_little(self) -> AbstractContextManager[None]:
-        """Let Spark interpret what it is asked inside: compiling kilobytes' queries takes longer.
+        """Let Spark interpret queries inside: over kilobytes, compiling takes longer than running.
 
         Nor does it plan a query again while that runs.
         """
@@ -225,14 +225,14 @@ class DbtSession:
         return settings
 
     def _reader(self, kind: str) -> Callable[[Any], Any] | None:
-        """What makes a Python value of a column's values where the driver has not; None: nothing.
+        """Return the function that makes Python values of a column's; None: the driver does.
 
-        A Thrift server names its types so, and sends lists, maps and dates as text.
+        A Thrift server has these names of types, and sends lists, maps and dates as text.
         """
         return self._instant if kind in _INSTANTS else _OF_TEXT.get(kind)
 
     def _instant(self, value: Any) -> Any:
-        """Wall clock time of the session's zone, text from some servers, to UTC."""
+        """Return wall clock time of the session's zone, text from some servers, in UTC."""
         if isinstance(value, str):
             value = dt.datetime.fromisoformat(value)
         if not isinstance(value, dt.datetime):
@@ -249,7 +249,7 @@ class DbtSession:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """What is set in the session as it is now."""
+        """The settings of the session as they are now."""
         handle = self._handle
         session = getattr(handle, "session", None)
         with self._adapter.connections.exception_handler("SET"):
@@ -263,12 +263,12 @@ class DbtSession:
 
     @property
     def opened(self) -> Mapping[str, str]:
-        """What was set in the session when it was opened, the time zone too."""
+        """The settings of the session when it was opened, the time zone too."""
         settings: Mapping[str, str] = self._handle.opened
         return settings
 
     def _session_zone(self) -> dt.tzinfo:
-        """The zone of the connection, asked once."""
+        """Return the zone of the connection, asked once."""
         if self._zone is None:
             name = self.time_zone
             self._zone = dt.timezone.utc if name in ("UTC", "Z", "Etc/UTC") else ZoneInfo(name)
@@ -284,7 +284,7 @@ def _read(row: tuple[Any, ...], readers: Mapping[int, Callable[[Any], Any]]) -> 
 
 
 def _date(value: Any) -> Any:
-    """A date; the text of one that Python has no date for (a year before 1, say) stays."""
+    """Return a date; a text that is no date of Python's (a year before 1, say) stays."""
     try:
         return dt.date.fromisoformat(value) if isinstance(value, str) else value
     except ValueError:

@@ -1,4 +1,4 @@
-"""Drops what stands where a node is to write only once something stands in its place.
+"""Drops a relation that a node replaces only once something stands in its place.
 
 dbt's materializations drop what cannot be replaced in place (a view where a table is to stand, a
 table of another format) before they write: a query that fails then would leave nothing. So the
@@ -25,15 +25,15 @@ _thread = threading.local()
 
 
 class AsideDoors(metaclass=AdapterMeta):
-    """How the adapter drops a relation, mixed into it."""
+    """A mixin of the adapter: drops relations, or sets them aside until the node's end."""
 
     def pre_model_hook(self, config: Any) -> Any:
-        """From here to `post_model_hook`, this thread runs one node."""
+        """Note that this thread runs one node from now until `post_model_hook`."""
         _thread.aside = {}
         return super().pre_model_hook(config)  # type: ignore[misc]
 
     def post_model_hook(self, config: Any, context: Any) -> None:
-        """Drop what was set aside; where the node failed and left nothing, give it its name."""
+        """Drop the relation set aside; where the node failed and left nothing, rename it back."""
         aside, _thread.aside = getattr(_thread, "aside", None) or {}, None
         failed = sys.exc_info()[0] is not None
         for relation, other in aside.items():
@@ -49,7 +49,7 @@ class AsideDoors(metaclass=AdapterMeta):
         super().post_model_hook(config, context)  # type: ignore[misc]
 
     def drop_relation(self, relation: BaseRelation) -> None:
-        """Drop it, now or, where it is what the node is about to replace, at the node's end."""
+        """Drop a relation; set aside the one that the node is to replace until the node's end."""
         if not self._set_aside(relation):
             super().drop_relation(relation)  # type: ignore[misc]
 
@@ -74,7 +74,7 @@ class AsideDoors(metaclass=AdapterMeta):
         )
 
     def _stands(self, relation: BaseRelation) -> bool:
-        """Whether the catalog knows it, whatever dbt's cache says."""
+        """Return whether the catalog has the relation, whatever dbt's cache says."""
         found = self.list_relations_without_caching(  # type: ignore[attr-defined]
             relation.without_identifier()
         )

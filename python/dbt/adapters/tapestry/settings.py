@@ -1,4 +1,4 @@
-"""What the embedded Spark is started with, unless the profile says otherwise."""
+"""The embedded Spark's settings at its start, unless the profile gives others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _COMBINED = {
 
 
 def start_settings(given: Mapping[str, str], root: Path, master: str | None) -> dict[str, str]:
-    """All settings for a new Spark: the defaults below, overridden or extended by `given`."""
+    """Return all settings for a new Spark: the defaults, overridden or extended by `given`."""
     settings = {**_general(master), **_delta(), **SESSION_DEFAULTS}
     if settings["spark.master"].startswith("local") and "spark.driver.memory" not in given:
         # Every join, sort and aggregation takes a page at least. Spark chooses 64 MiB here: a few
@@ -73,7 +73,7 @@ def start_settings(given: Mapping[str, str], root: Path, master: str | None) -> 
 
 
 def _general(master: str | None) -> dict[str, str]:
-    """Sizes that fit a laptop or a small server, and no web page."""
+    """Return sizes that fit a laptop or a small server, and no web page."""
     cores = os.cpu_count() or 2
     settings = {
         "spark.app.name": "dbt-tapestry",
@@ -114,7 +114,7 @@ def _delta() -> dict[str, str]:
 
 
 def _driver_memory_mib() -> int:
-    """A quarter of the machine, between 1 and 4 GiB."""
+    """Return a quarter of the machine's memory, between 1 and 4 GiB."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     except (ValueError, OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""`dbt show` of a rule: the rows of its newest firing. Of an action it is refused: it would act."""
+"""`dbt show` of a rule: the rows of its newest firing. An action is refused: it would act."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def show_rule(
     sql: str,
     as_of: Any,
 ) -> str | None:
-    """The query that is shown of a rule; None: the node is none.
+    """Return the query that shows a rule's rows; None: the node is no rule.
 
     Raises ConfigurationError for an action, whose text would write.
     """

@@ -1,4 +1,4 @@
-"""What a snapshot compares of a query, and which columns its table cannot keep as they are."""
+"""The columns that a snapshot compares, and those that its table cannot keep as they are."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NESTED = frozenset({_T.STRUCT, _T.ARRAY, _T.MAP})
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The columns of a snapshot's query and, if it is there, of its table, with their types."""
+    """The columns of a snapshot's query and, if it exists, of its table, with their types."""
 
     node: Mapping[str, Any]
     query: Mapping[str, str]
@@ -60,9 +60,9 @@ class Snapshot:
             )
 
     def casts(self) -> dict[str, str]:
-        """The types of the table's columns that have another type in the query, by lower name.
+        """Return the types of the table's columns that differ in the query, by lower name.
 
-        Raises ConfigurationError where the column would keep less than the query says: it would
+        Raises ConfigurationError where the column would keep less than the query gives: it would
         differ from the query, and change, on every run.
         """
         kept = {name.lower(): kind for name, kind in (self.table or {}).items()}
@@ -83,10 +83,10 @@ class Snapshot:
         return found
 
     def compared(self, check_cols: str | Sequence[str]) -> list[dict[str, str]]:
-        """What the strategy ``check`` compares: columns (``name``) and other expressions (``sql``).
+        """Return what the strategy ``check`` compares: columns (``name``), expressions (``sql``).
 
-        ``type`` is what the query's value is cast to first; a column that the table lacks is
-        ``added``. Raises ConfigurationError for a map, which Spark cannot compare.
+        ``type`` is the type to which the query's value is cast first; a column that the table lacks
+        is ``added``. Raises ConfigurationError for a map, which Spark cannot compare.
         """
         casts = self.casts()
         there = {name.lower() for name in self.table or ()}
@@ -106,8 +106,8 @@ class Snapshot:
     def refuse_open_end(self, text: str, ends: str, types_of: Callable[[str], Types]) -> None:
         """Raise ConfigurationError for a `dbt_valid_to_current` that is no constant, or no time.
 
-        Present records are told by it on every later run. ``ends``: the column of the ends of
-        records, whose type stays; ``types_of`` has Spark read a query.
+        Present records are recognized by it on every later run. ``ends``: the column of the ends of
+        records, whose type stays; ``types_of`` has Spark analyse a query.
         """
         kept = {name.lower(): type_.lower() for name, type_ in (self.table or {}).items()}
         wanted = kept.get(ends.lower(), "timestamp")
@@ -139,7 +139,7 @@ class Snapshot:
 
 
 def not_constant(text: str) -> str | None:
-    """Why an expression is not the same value on every run, or None.
+    """Return why an expression is not the same value on every run, or None.
 
     >>> not_constant("to_date('9999-12-31')"), not_constant("now() + interval 1 day")
     (None, 'reads the clock')
@@ -156,7 +156,7 @@ def not_constant(text: str) -> str | None:
 
 
 def widened(table: str, name: str, given: str, kept: str) -> str | None:
-    """What lets a column of a snapshot keep what the query gives, as statements; None: nothing.
+    """Return the statements that let a snapshot's column keep the query's values; None: none do.
 
     >>> widened("`s`.`t`", "c", "struct<a:int,b:array<struct<x:int,y:date>>>",
     ...         "struct<a:int,b:array<struct<x:int>>>")
@@ -183,7 +183,7 @@ def widened(table: str, name: str, given: str, kept: str) -> str | None:
 
 
 def _added(place: str, given: exp.DataType, kept: exp.DataType) -> list[str] | None:
-    """The fields that one type has more than the other, as Delta adds them; None: they differ."""
+    """Return the fields that one type has more than the other, for Delta; None: others differ."""
     if given.this != kept.this or given.this not in _NESTED:
         return [] if given == kept else None
     if given.this != _T.STRUCT:
@@ -207,10 +207,10 @@ def _added(place: str, given: exp.DataType, kept: exp.DataType) -> list[str] | N
 
 
 def keeps(given: str, kept: str) -> bool:
-    """Does a column of the second type hold what it is given of the first, or say that it cannot?
+    """Return whether a column of the second type keeps values of the first, or raises an error.
 
     A number that is too large is an error when it is written; digits, times of day and fields that
-    a type has no room for would be dropped without a word.
+    a type has no room for would be dropped silently.
 
     >>> keeps("decimal(5,2)", "decimal(10,2)"), keeps("decimal(10,4)", "decimal(10,2)")
     (True, False)

@@ -1,4 +1,4 @@
-"""A model that the operator has switched off: what dbt is told instead of a run."""
+"""The response to dbt for a model that the operator has switched off."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tapestry.runs.query.relations import plain
 def skipped(
     session: Session, switches: Switches, node: Mapping[str, Any], noted: bool
 ) -> RunResponse | None:
-    """The response for a model that is switched off; None: it is to be run.
+    """Return the response for a model that is switched off; None: it is to be run.
 
-    ``noted``: the table is to say that there is this model. Raises StateUnreadable for a row of it
-    that nobody of ours has written.
+    ``noted``: the model is to be noted in the table. Raises StateUnreadable for a row of it that
+    our runs have not written.
     """
     model = plain(node["relation_name"])
     off = switches.off(session, model)

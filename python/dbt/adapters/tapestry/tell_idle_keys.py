@@ -1,4 +1,4 @@
-"""Before a node is built: keys of its configuration that do nothing there are told, once a run."""
+"""Warns, before a node is built, of keys of its configuration that do nothing there."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _told: set[tuple[str, str, str]] = set()
 
 
 def tell_idle_keys(node: Any, project: Any) -> None:
-    """Say what does nothing, each key once an invocation for all nodes of a kind.
+    """Warn of keys that do nothing, each once an invocation for all nodes of a kind.
 
-    ``project`` is dbt's runtime configuration.  Raises DbtRuntimeError for a key of ours that is
-    misspelt, and for one of another kind that the model says itself.
+    ``project`` is dbt's runtime configuration. Raises DbtRuntimeError for a key of ours that is
+    misspelt, and for one of another kind that the model itself sets.
     """
     config = node.config.to_dict(omit_none=True)
     given = {**node.unrendered_config, **node.config._extra}

@@ -30,9 +30,9 @@ from tapestry.sql import Column, View
 def rule_over_given(
     session: Session, manifest: Any, tested: Mapping[str, Any], sql: str, zone: str
 ) -> str:
-    """The query of a unit test of a rule; of a test of another model as it is.
+    """Return the query of a unit test of a rule; a test of another model stays as it is.
 
-    Raises what a run of the rule would of its text, and ConfigurationError for a test of an action.
+    Raises the errors of a run of the rule, and ConfigurationError for a test of an action.
     """
     kind = kind_named(tested["config"].get("materialized"))
     if kind == "action":
@@ -61,14 +61,14 @@ def rule_over_given(
 
 
 class _GivenTables(Pins):
-    """Tables with the columns of the rows that a test gives, whatever stands in the warehouse."""
+    """Tables with the columns of the rows that a test gives, whatever the warehouse has."""
 
     def __init__(self, given: Mapping[str, Sql], called: Mapping[str, str]) -> None:
         super().__init__()
         self._given, self._called = given, called
 
     def of(self, session: Session, name: str) -> Pinned | View:
-        """The stand-in of a table that rows are given for; else the table itself."""
+        """Return the stand-in of a table that rows are given for, else the table itself."""
         given = self._called.get(name, "")
         rows = self._given.get(given)
         if rows is None:

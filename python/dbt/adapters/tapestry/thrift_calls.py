@@ -1,7 +1,7 @@
-"""Calls of several threads over one Thrift connection, one after the other.
+"""Makes calls of several threads over one Thrift connection wait for each other.
 
-It is asked again and again whether a statement is done, and another thread tells it to stop: over
-one socket, which takes one question and its answer at a time.
+One thread polls whether a statement is done, another one may cancel it: both over one socket, which
+takes one request and its answer at a time.
 """
 
 from __future__ import annotations

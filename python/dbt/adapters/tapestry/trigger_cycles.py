@@ -46,7 +46,7 @@ def _triggered(node: Mapping[str, Any], kind: str, graph: Mapping[str, Any]) -> 
 
 
 def _targets(name: str, node: Mapping[str, Any], graph: Mapping[str, Any]) -> Iterator[str]:
-    """The relations that a name of a target, or a call in its place, stands for."""
+    """Yield the relations that a target's name, or a call in its place, stands for."""
     if "{{" in name:
         yield from _called(name, node, graph)
         return
@@ -58,7 +58,7 @@ def _targets(name: str, node: Mapping[str, Any], graph: Mapping[str, Any]) -> It
 
 
 def _called(text: str, node: Mapping[str, Any], graph: Mapping[str, Any]) -> Iterator[str]:
-    """The relations of the calls of ref and source in a text, among those the node depends on."""
+    """Yield the relations of a text's calls of ref and source that the node depends on."""
     for arguments in _CALL.findall(text):
         named = [one or other for one, other in _TEXT.findall(arguments)]
         if not named:
@@ -70,7 +70,7 @@ def _called(text: str, node: Mapping[str, Any], graph: Mapping[str, Any]) -> Ite
 
 
 def _above(node: Mapping[str, Any], graph: Mapping[str, Any]) -> Iterator[str]:
-    """The rules that a Python action names."""
+    """Yield the rules that a Python action names."""
     for other in depends_on(node, graph):
         if other["config"].get("materialized") == "rule":
             yield _relation(other)

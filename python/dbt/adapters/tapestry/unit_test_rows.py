@@ -1,4 +1,4 @@
-"""Rows of unit tests as SQL: each value is one of its column's type exactly, or is refused."""
+"""Renders rows of unit tests as SQL: each value is exactly one of its column's type, or refused."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Zone = Callable[[], tzinfo]
 def row_as_sql(
     row: Mapping[Any, Any], types: Mapping[str, str], test: Mapping[str, Any], zone: Zone
 ) -> dict[str, Sql]:
-    """The values of a row by the names of their columns in lower case.
+    """Return the values of a row by the names of their columns in lower case.
 
     ``test`` is dbt's node: the unit test for a row of `expect:`, a model named as the input for
-    one of `given:`.  ``zone`` gives the session's.  Raises ConfigurationError, which names file,
+    one of `given:`. ``zone`` gives the session's. Raises ConfigurationError, which names file,
     input, row, column and value.
     """
     expected = test.get("resource_type") == "unit_test"
@@ -62,7 +62,7 @@ def row_as_sql(
 
 
 def _with_feed(found: dict[str, Sql], own: Mapping[str, str]) -> dict[str, Sql]:
-    """The values of a changed row: the columns of the feed stand before one of the table's own.
+    """Return a changed row's values; the columns of the feed stand before a column of the table.
 
     dbt names only those after a value.
     """
@@ -103,7 +103,7 @@ def alike(rows: list[dict[Any, Any]]) -> None:
 
 
 def value_as_sql(value: Any, kind: str, zone: Zone = lambda: timezone.utc) -> Sql:
-    """A value of YAML or of a CSV as an expression of a column's type.
+    """Return a value of YAML or of a CSV as an expression of a column's type.
 
     Raises UnfitError.
 
@@ -178,7 +178,7 @@ def _folded(name: Any) -> Any:
 
 
 def fill_expected(config: Any) -> None:
-    """Let all rows that a unit test expects name the same columns; of other nodes nothing."""
+    """Let all rows that a unit test expects have the same columns; change no other nodes."""
     rows: Sequence[Any] = getattr(config, "expected_rows", None) or ()
     if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
         alike(rows)
