@@ -1,1 +1,1 @@
-"""The window of a run: disjoint branches that each narrow one source."""
+"""Splits the window of a run into disjoint branches that each narrow one source."""

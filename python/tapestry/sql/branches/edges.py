@@ -1,4 +1,4 @@
-"""Where the truth of a conjunction can rise besides its own start: at edges of inner intervals."""
+"""Finds the edges of inner intervals at which a conjunction can become true, besides its start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Edge:
 
 
 def edges(conjunction: Conjunction) -> Iterator[Edge]:
-    """All chains at which the truth of the conjunction can rise besides its own start."""
+    """Yield all chains at which the conjunction can become true, besides its own start."""
 
     def below(exists: tuple[Exists, ...], chain: tuple[Conjunction, ...], negative: bool):  # type: ignore[no-untyped-def]
         for one in exists:

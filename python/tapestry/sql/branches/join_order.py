@@ -1,4 +1,4 @@
-"""What says in which order the tables of a query are joined: its author, or how large they are.
+"""Orders the tables of a query's joins: by the author's wish, or by their sizes.
 
 An order changes no answer.  Sizes are exponents of two: an estimate is no better than that, and a
 statement that was rendered once serves all runs whose tables are about as large.
@@ -23,7 +23,7 @@ FEW = 2
 
 @dataclass(frozen=True)
 class Extent:
-    """How much there is of a table, as exponents of two; 0 is what nobody knows.
+    """The size of a table, as exponents of two; 0 if unknown.
 
     size
         Of its bytes.
@@ -37,7 +37,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class JoinOrder:
-    """What decides which table is joined next.
+    """The wishes and sizes that decide which table is joined next.
 
     named
         Aliases as the author wrote them, in lower case (``join_order``).
@@ -52,12 +52,12 @@ class JoinOrder:
     window: int = 0
 
     def first(self, tables: Iterable[Table]) -> list[Table]:
-        """Those of the tables that the author names, in that order."""
+        """Return the tables that the author names, in the author's order."""
         mine = [table for table in tables if written(table) in self.named]
         return sorted(mine, key=lambda table: self.named.index(written(table)))
 
     def left(self, table: Table, back: int | None) -> int | None:
-        """The exponent of the bytes that are read of a table; None where nobody knows.
+        """Return the exponent of the bytes that are read of a table; None if unknown.
 
         ``back``: no row of it is read that lies by more microseconds before the window.
         """
@@ -68,7 +68,7 @@ class JoinOrder:
         return extent.size + min(0, within - extent.span)
 
     def _extent(self, table: Table) -> Extent | None:
-        """What is known of a table; of one by value, what the largest is that it is made of."""
+        """Return the extent of a table; for one by value, that of its largest source."""
         known = dict(self.extents)
         if isinstance(table, SourceTable):
             return known.get(table.alias)
@@ -77,7 +77,7 @@ class JoinOrder:
         return Extent(max(found)) if found else None
 
     def over(self, window: Window, scans: Mapping[str, Scan]) -> JoinOrder:
-        """The same for a window, where the scan of an alias says how large it is."""
+        """Return the join order for a window, with the sizes in the scans of the aliases."""
         extents = tuple(
             (alias, Extent(scan.size.bit_length(), _exponent(scan.since, window.t)))
             for alias, scan in sorted(scans.items())
@@ -110,5 +110,5 @@ def written(table: Table) -> str:
 
 
 def _exponent(begin: datetime | None, end: datetime) -> int:
-    """That of the microseconds between two instants; 0 where there are none."""
+    """Return the exponent of the microseconds between two instants; 0 if one is missing."""
     return 0 if begin is None else max(0, micros(end) - micros(begin)).bit_length()

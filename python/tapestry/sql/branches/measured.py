@@ -1,4 +1,4 @@
-"""What was measured of the rows that a branch narrows its table to (network, section 1, kind 3).
+"""Measured values of the rows to which a branch narrows its table (network, 1, kind 3).
 
 Whatever is said here holds of the rows of one use of a source, in the window and over the scans of
 one run, for which some conditions hold. So it is found by these conditions: what was measured of
@@ -26,7 +26,7 @@ class NarrowedRows:
 
 @dataclass(frozen=True)
 class ColumnEnds:
-    """No value of a column that is not NULL lies below ``low``, or above ``high``.
+    """Bounds of a column: no non-NULL value lies below ``low`` or above ``high``.
 
     None: nobody knows of an end. Days since 1970 of a DATE, microseconds of a TIMESTAMP.
     """
@@ -38,7 +38,7 @@ class ColumnEnds:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured for one window.
+    """The measured values of one window.
 
     size
         The bytes of the rows that a branch narrows a table to, at most.
@@ -54,12 +54,12 @@ class Measured:
     none: frozenset[NarrowedRows] = frozenset()
 
     def told(self) -> list[str]:
-        """What was found, for a log: ``r1.amount from 5 to 7``; nothing of the conditions."""
+        """Return the results for a log: ``r1.amount from 5 to 7``; no conditions."""
         found = [f"{rows.alias} has no row" for rows in self.none]
         for rows, columns in self.ends.items():
             found += [f"{rows.alias}.{one.name} from {one.low} to {one.high}" for one in columns]
         return sorted(found)
 
     def __bool__(self) -> bool:
-        """Is anything said of rows, besides their bytes?"""
+        """Return whether more than bytes was measured of any rows."""
         return bool(self.ends or self.none)

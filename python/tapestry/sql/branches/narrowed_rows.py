@@ -1,4 +1,4 @@
-"""Which rows a branch narrows its table to, and which branches have any."""
+"""The rows to which a branch narrows its table, and the branches that have any."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tapestry.sql.branches.split_by_bound import Branch, narrowed_aliases, own_c
 
 
 def rows_of(conditions: Iterable[exp.Expr], branch: Branch) -> NarrowedRows | None:
-    """The rows that a branch of a conjunction with these conditions narrows its table to.
+    """Return the rows to which a branch of a conjunction with these conditions narrows its table.
 
     None where it narrows none, or several together.
     """
@@ -26,7 +26,7 @@ def rows_of(conditions: Iterable[exp.Expr], branch: Branch) -> NarrowedRows | No
 def with_rows(
     branches: list[Branch], conditions: tuple[exp.Expr, ...], measured: Measured | None
 ) -> list[Branch]:
-    """The branches but for those without a row; where all are, one that is known to be empty.
+    """Return the branches that have rows; if none has, one that is known to be empty.
 
     Sound: every row that a branch finds has one of the table that it narrows, for which the
     conditions of the conjunction on that table hold.

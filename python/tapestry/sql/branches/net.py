@@ -1,4 +1,4 @@
-"""What conditions say of the order of instants: a net of differences (network, section 1).
+"""A net of differences of instants, implied by conditions (network, section 1).
 
 A conjunct ``x <= y + c`` over columns of timestamps is an edge from x to y of length c. The least
 length of a path from x to y is the least c that is known to do: ``r2.ts <= r1.ts + 10 days`` and
@@ -40,7 +40,7 @@ class Net:
 
     @staticmethod
     def of(edges: Iterable[Edge]) -> Net:
-        """The edges alone, not what follows from several."""
+        """Return a net of the edges alone, without those that follow from several."""
         least: dict[tuple[Node, Node], int] = {}
         for one, other, length in edges:
             if one != other:
@@ -48,7 +48,7 @@ class Net:
         return Net(least)
 
     def over(self, one: Node, other: Node) -> int | None:
-        """By how many microseconds ``one`` is after ``other`` at most; None: nobody knows."""
+        """Return how many microseconds ``one`` is after ``other`` at most; None: unknown."""
         return 0 if one == other else self.least.get((one, other))
 
 
@@ -76,7 +76,7 @@ def net_of(edges: Iterable[Edge]) -> Net:
 
 
 def edges_in(conditions: Iterable[exp.Expr], zone: str) -> Iterator[Edge]:
-    """The edges that conjuncts are: comparisons of two timestamps of one type, moved by intervals.
+    """Yield the edges in conjuncts: comparisons of timestamps of one type, moved by intervals.
 
     A whole day is 24 hours in a zone without transitions only; elsewhere none is taken off.
     """
@@ -119,7 +119,7 @@ def _comparisons(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _of_one_kind(left: exp.Column, right: exp.Column, zone: str) -> bool:
-    """Are both timestamps with a zone, or both without, where that makes no difference?"""
+    """Return whether both are timestamps with a zone, or both without in a fixed session zone."""
     if left.is_type("timestamptz") and right.is_type("timestamptz"):
         return True
     return left.is_type("timestamp") and right.is_type("timestamp") and zone_is_fixed(zone)

@@ -1,4 +1,4 @@
-"""Facts about bounds: which one is known never to lie after which.
+"""Known orders of bounds: which bound never lies after which other one.
 
 A bound of the form ``alias.ts + fixed interval`` or ``alias._arrival`` is an *anchor*: a table, an
 offset in microseconds and whether it is the arrival.  A row's arrival is never before its ts, and
@@ -37,7 +37,7 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Assumption:
-    """What the author knows: ``later.ts >= earlier.ts + offset``.
+    """An assumption of the author: ``later.ts >= earlier.ts + offset``.
 
     Both are columns as written: alias and name.
     """
@@ -50,7 +50,7 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Order:
-    """All that is known about the tables of one query.
+    """The known orders between the tables of one query.
 
     arrival_columns
         alias -> arrival column of each append-only table.
@@ -75,7 +75,7 @@ class Order:
     since: Mapping[str, exp.Expr] = field(default_factory=dict)
 
     def within(self, conditions: Iterable[exp.Expr], tables: Iterable[Table]) -> Order:
-        """What is known, besides, of rows of these tables for which the conditions hold.
+        """Return the order with the facts that these conditions add for rows of these tables.
 
         What is assumed of two tables leads from one to a third only where a row of each is there,
         which is not certain of what is looked up.
@@ -85,18 +85,18 @@ class Order:
         return replace(self, net=net_of([*edges_in(conditions, self.zone), *assumed]))
 
     def assuming(self) -> Order:
-        """What is assumed of any two tables."""
+        """Return the order with the assumptions about any two tables."""
         return replace(self, net=Net.of(self._assumed(list(self.arrival_columns))))
 
     def _assumed(self, aliases: Sequence[str]) -> Iterator[Edge]:
-        """The assumptions as edges, each between all tables that it speaks of."""
+        """Yield the assumptions as edges, each between all tables to which it applies."""
         for known in self.assumptions:
             for later, earlier in permutations(aliases, 2):
                 if self.speaks(known, later, earlier):
                     yield self.node(earlier), self.node(later), -known.offset
 
     def node(self, alias: str) -> tuple[str, str]:
-        """The arrival column of a table."""
+        """Return the alias and the arrival column of a table, as a node."""
         return alias, self.arrival_columns[alias]
 
     def anchor(self, bound: exp.Expr) -> Anchor | None:
@@ -121,7 +121,7 @@ class Order:
         return least is not None and offset + least <= later
 
     def node_of(self, base: exp.Expr) -> tuple[str, str]:
-        """The column that a bound is an instant of; of an arrival its ts, which a row in time has.
+        """Return the column of a bound as a node; for an arrival its ts, the same for rows in time.
 
         What is no timestamp of a column is a node of no edge.
         """
@@ -133,7 +133,7 @@ class Order:
         return "", base.sql("spark")
 
     def speaks(self, known: Assumption, later: str, earlier: str) -> bool:
-        """Does an assumption speak of these two tables?
+        """Return whether an assumption applies to these two tables.
 
         Of those that its aliases mean in one place of the author's SQL: a subquery under EXISTS or
         IN sees a table of the query around it unless a table between has its name; what stands in
@@ -154,11 +154,13 @@ class Order:
         )
 
     def movable(self, micros: int) -> bool:
-        """Can an instant be moved so far?  Spark adds whole days by the calendar."""
+        """Return whether an instant can be moved by so much; Spark adds whole days by the
+        calendar.
+        """
         return abs(micros) < DAY or zone_is_fixed(self.zone)
 
     def needs_late(self, bound: exp.Expr) -> bool:
-        """Can the bound be later than what its row's ts implies?"""
+        """Return whether the bound can be later than its row's ts implies."""
         anchor = self.anchor(bound)
         return anchor is not None and anchor.is_arrival and anchor.alias in self.late
 
@@ -169,7 +171,7 @@ def order_of(
     late: Collection[str],
     assumptions: tuple[Assumption, ...],
 ) -> Order:
-    """What is known of the bounds of a query where rows of these sources came late."""
+    """Return the known orders of a query's bounds, if rows of these sources came late."""
     arrivals, tables, aliases = {}, {}, set()
     for table in all_tables(parts):
         if not isinstance(table, SourceTable):

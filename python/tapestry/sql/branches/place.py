@@ -1,4 +1,4 @@
-"""The place at which a strategy renders what it evaluates, and what it gives."""
+"""The place at which a strategy renders, and the result of rendering."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tapestry.sql.write import build
 
 @dataclass(frozen=True)
 class RenderPlace:
-    """Says for which window something is rendered, from which reads; ``prefix`` names its CTEs.
+    """The window, the reads and the prefix of CTE names for one rendering.
 
     ``begin``: the model's.
     """
@@ -32,7 +32,7 @@ class RenderPlace:
 
     @property
     def keyed(self) -> bool:
-        """Is the key of an answer one of its columns, the last one?"""
+        """Whether the answer's key is one of its columns, the last one."""
         return self.columns[-1] == KEY
 
     @property
@@ -41,7 +41,7 @@ class RenderPlace:
         return self.columns[:-1] if self.keyed else self.columns
 
     def audited(self, audit: Mapping[int, exp.Expr], place: int, first: exp.Expr) -> exp.Expr:
-        """An audit column of an answer by value ``_n``, at the answer's first instant."""
+        """Return an audit column of an answer by value ``_n``, at the answer's first instant."""
 
         def value(node: exp.Expr) -> exp.Expr:
             of_place = isinstance(node, exp.Column) and node.table == PLACE
@@ -63,7 +63,7 @@ class Rendered:
 
     @classmethod
     def all_of_these(cls, each: Iterable[Rendered]) -> Rendered:
-        """All of these beside each other."""
+        """Return the selects and CTEs of all of these together."""
         found = list(each)
         selects = tuple(select for one in found for select in one.selects)
         return cls(selects, tuple(cte for one in found for cte in one.ctes))

@@ -17,7 +17,7 @@ from tapestry.sql.write import build
 
 @dataclass(frozen=True)
 class Reads:
-    """What a rendering reads: source name -> name of the CTE that applies its scan.
+    """The CTEs that a rendering reads: source name -> name of the CTE that applies its scan.
 
     ``uses``: alias -> name of the CTE that applies the scan of that use alone. ``joined``: the
     aliases of two uses -> the one of the relation, among ``uses``, that has both joined.
@@ -30,7 +30,7 @@ class Reads:
     def from_clause(
         self, select: exp.Select, tables: tuple[Table, ...], frame: Frame
     ) -> exp.Select:
-        """The select with these tables in its FROM clause."""
+        """Add these tables to the FROM clause of the select, and return it."""
         for table in tables:
             build.add_from(select, self.relation(table, frame), filters_of(table))
         return select
@@ -81,12 +81,12 @@ def where(select: exp.Select, conditions: Iterable[exp.Expr]) -> exp.Select:
 
 
 def non_empty(conjunction: Conjunction) -> list[exp.Expr]:
-    """``max(lowers) < min(uppers)`` pair by pair: with a NULL bound a pair is never true."""
+    """Return ``max(lowers) < min(uppers)`` pair by pair: a pair with a NULL bound is never true."""
     return [less(low, high) for low in conjunction.lowers for high in conjunction.uppers]
 
 
 def valid_at(conjunction: Conjunction, instant: exp.Expr) -> list[exp.Expr]:
-    """The conjunction's interval contains the instant."""
+    """Return the conditions that the conjunction's interval contains the instant."""
     return [at_most(low, instant) for low in conjunction.lowers] + [
         less(instant, high) for high in conjunction.uppers
     ]
@@ -98,7 +98,7 @@ def on_of(table: Table) -> tuple[exp.Expr, ...] | None:
 
 
 def filters_of(table: Table) -> tuple[exp.Expr, ...] | None:
-    """The same with what they imply: what rows may be looked up by."""
+    """Return the conditions that join a look-up, with those they imply; None if it is none."""
     on = on_of(table)
     if on is None or not isinstance(table, SourceTable):
         return None
@@ -106,12 +106,12 @@ def filters_of(table: Table) -> tuple[exp.Expr, ...] | None:
 
 
 def aliases_of(node: exp.Expr) -> set[str]:
-    """The tables whose columns an expression without subqueries uses."""
+    """Return the aliases whose columns an expression without subqueries uses."""
     return {column.table for column in node.find_all(exp.Column)}
 
 
 def base_of(aliases: Iterable[str], tables: Iterable[Table | ArmTable]) -> set[str]:
-    """The tables that some are, or are looked up for."""
+    """Return the tables themselves, with look-ups replaced by the tables they are joined to."""
     joined = {one.alias: one.on or () for one in looked_up(tables)}
     found: set[str] = set()
     todo = set(aliases)
@@ -149,7 +149,7 @@ def _is_true(condition: exp.Expr) -> bool:
 
 
 def not_holding(conditions: list[exp.Expr]) -> exp.Expr:
-    """``NOT (all of them)`` where unknown counts as not holding."""
+    """Return ``NOT (all of them)``, where unknown counts as not holding."""
     if not conditions:
         return exp.false()
     together = exp.and_(*(timing.wrapped(c) for c in conditions), copy=False, wrap=False)

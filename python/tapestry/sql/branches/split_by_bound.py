@@ -31,14 +31,14 @@ from tapestry.sql.write import build
 
 @dataclass(frozen=True)
 class Branch:
-    """One branch: the bound that falls into the window (None: any of them), its conditions."""
+    """One branch: its conditions, and the bound that falls into the window (None: any of them)."""
 
     narrowed: exp.Expr | None
     conditions: tuple[exp.Expr, ...]
 
 
 def drop_redundant_bounds(bounds: tuple[exp.Expr, ...], order: Order) -> tuple[exp.Expr, ...]:
-    """Bounds that another one implies left out, the implying ones in front.
+    """Return the bounds without those that another one implies, the implying ones in front.
 
     The result has the same maximum; a bound of a source with late rows is kept behind the bounds
     that would imply it.
@@ -83,7 +83,7 @@ def split_by_bound(bounds: tuple[exp.Expr, ...], frame: Frame) -> list[Branch]:
 def _present(
     listed: tuple[exp.Expr, ...], kept: tuple[exp.Expr, ...], order: Order
 ) -> tuple[exp.Expr, ...]:
-    """A row without a ts is never visible: said where no bound that is left says it.
+    """Return conditions that a row has a ts, where no remaining bound implies it.
 
     One on the ts or the arrival of the same table does, each is NULL where the other is; a bound on
     another column of that table does not.
@@ -100,7 +100,7 @@ def _present(
 
 
 def by(bound: exp.Expr, instant: exp.Expr, operator: type[exp.Binary], order: Order) -> exp.Expr:
-    """``bound operator instant`` with the column alone: ``m.ts > tau - 28 days``.
+    """Return ``bound operator instant`` with the column alone: ``m.ts > tau - 28 days``.
 
     File and page statistics know columns, not sums.  Exact, because an interval of fixed length can
     change sides, and only such intervals are moved.
@@ -112,7 +112,7 @@ def by(bound: exp.Expr, instant: exp.Expr, operator: type[exp.Binary], order: Or
 
 
 def narrowed_aliases(branch: Branch) -> set[str]:
-    """The tables that a branch narrows; none where it is all of history."""
+    """Return the aliases that a branch narrows; none if it reads all of history."""
     return set() if branch.narrowed is None else aliases_of(branch.narrowed)
 
 
@@ -126,7 +126,7 @@ def own_conditions(
 
 
 def narrowing(bound: exp.Expr, aliases: set[str], frame: Frame) -> list[exp.Expr]:
-    """What ``bound > tau`` and known orders imply for the ts of the tables called ``aliases``.
+    """Return conditions on the ts of other tables that ``bound > tau`` and known orders imply.
 
     From ``m.ts + i > tau`` and ``m.ts <= r.ts + k`` follows ``r.ts > tau - i - k``: a range that
     reaches the scan of r.  It holds for ts itself, so late rows do not matter, except that the
@@ -149,7 +149,7 @@ def narrowing(bound: exp.Expr, aliases: set[str], frame: Frame) -> list[exp.Expr
 
 
 def behind(bound: exp.Expr, alias: str, order: Order) -> int | None:
-    """By how many microseconds a bound is after the ts of a table's row at most; None: unknown."""
+    """Return how many microseconds a bound is after the ts of a row at most; None: unknown."""
     if alias not in order.arrival_columns:
         return None
     base, offset = base_and_offset(bound, order.zone)

@@ -1,1 +1,1 @@
-"""Groups by running states: what is kept of each changes as rows begin and end (strategy 6)."""
+"""Groups by running states, which change as rows begin and end (strategy 6)."""

@@ -45,18 +45,18 @@ class Places(Groups):
             yield self.cte("before"), self.before()
 
     def answers(self) -> Iterator[tuple[str, exp.Query]]:
-        """The CTEs of the places of rows, and of what is listed of them."""
+        """Yield the CTEs of the places of rows, and of the select lists over them."""
         yield self.cte("places"), self.places()
         yield self.cte("rows"), self.rows()
 
     @property
     def ordering(self) -> list[str]:
-        """What the columns are called that order the rows of a key."""
+        """Return the names of the columns that order the rows of a key."""
         return [f"_a{n}" for n in range(1, len(self.arm.order) + 1)]
 
     @property
     def listed(self) -> list[str]:
-        """What the columns behind the key are called."""
+        """Return the names of the columns after the key."""
         return [f"_a{n}" for n in range(1, len(self.arm.blocks[0].select) - self.arm.width + 1)]
 
     def window(self, function: exp.Expr, alias: str) -> exp.Window:
@@ -74,7 +74,7 @@ class Places(Groups):
         )
 
     def first(self, rows: exp.Query, after: exp.Expr | None = None) -> exp.Select:
-        """Those of some rows, with their key, order and instant, that stand at the first places.
+        """Return the rows at the first places, with their key, order and instant.
 
         ``after`` an instant, where that is given.
         """
@@ -97,7 +97,7 @@ class Places(Groups):
         return build.add_where(build.add_from(query, build.subquery(ranked, "_g")), among)
 
     def at(self, rows: exp.Query, instant: exp.Expr) -> exp.Select:
-        """Rows with their key, their order and an instant."""
+        """Return rows with their key, their order and an instant."""
         names = [*(one.name for one in self.key("")), *self.ordering]
         listed = [exp.column(name, table="_h") for name in names]
         query = build.select([*listed, exp.alias_(instant.copy(), AT)])
@@ -133,7 +133,7 @@ class Places(Groups):
         return union
 
     def places(self) -> exp.Query:
-        """All of these, with their ranks, and what stood at the last of the places before them."""
+        """Return the rows with their ranks, and the rank at the last place before each of them."""
         names = [*(one.name for one in self.key("")), *self.listed, AT]
         rank = exp.alias_(self.window(exp.Rank(), "_u"), RANK)
         query = build.select([*(exp.column(name, table="_u") for name in names), rank])
@@ -152,7 +152,7 @@ class Places(Groups):
         return query
 
     def stands(self) -> exp.Window:
-        """The least rank that has come to a place before a row, in order of time."""
+        """Return the least rank that has come to a place before a row, in order of time."""
         order = [exp.Ordered(this=exp.column(name, table="_v")) for name in (AT, RANK)]
         return exp.Window(
             this=exp.Min(this=exp.column(COMES, table="_v")),
@@ -168,7 +168,7 @@ class Places(Groups):
         )
 
     def moves_down(self) -> exp.Expr:
-        """What a row moves from a place to the next: nothing where the place was free."""
+        """Return the rank that moves from a place to the next; NULL if the place was free."""
         comes, stands = (exp.column(name, table="_u") for name in (COMES, STANDS))
         moves: list[exp.Expr] = [build.not_null(comes), build.not_null(stands)]
         if self.arm.dense:

@@ -1,4 +1,4 @@
-"""The groups of one arm at a place, and what is kept of them: aggregates, sections 5 and 11.
+"""The groups of one arm at a place, and their kept states (aggregates, sections 5 and 11).
 
 ``changes`` are the rows that begin or end in the window; what else a CTE reads is of their keys.
 """
@@ -40,7 +40,7 @@ class Groups:
 
     @property
     def frame(self) -> Frame:
-        """The window; where what held at the begin is to be known, all since then."""
+        """The window; without a begin if answers at the model's begin are known (``at_begin``)."""
         frame = self.place.frame
         return Frame(None, frame.t, frame.order, frame.few) if self.place.form.at_begin else frame
 
@@ -50,11 +50,11 @@ class Groups:
         return replace(self.place.reads, joined={})
 
     def ctes(self) -> Iterator[tuple[str, exp.Query]]:
-        """The CTEs of what changes in the window, and of what was before it."""
+        """Yield the CTEs of the changes in the window, and of the states before it."""
         raise NotImplementedError
 
     def answers(self) -> Iterator[tuple[str, exp.Query]]:
-        """The CTEs from there on, the last of them ``rows``: answers, and when each holds."""
+        """Yield the CTEs after those; the last one, ``rows``, has answers and when each holds."""
         raise NotImplementedError
 
     def cte(self, kind: str) -> str:
@@ -66,7 +66,7 @@ class Groups:
         return build.table(self.cte(kind), alias)
 
     def key(self, alias: str) -> list[exp.Expr]:
-        """What it groups by, in a row."""
+        """Return the grouping columns in a row."""
         return [exp.column(f"_k{n}", table=alias) for n in range(1, self.arm.width + 1)]
 
     def listed_of(self, kind: str) -> exp.Select:
@@ -79,7 +79,7 @@ class Groups:
         return build.add_from(build.select([*items, at]), self.cte_as(kind, STATES))
 
     def after(self, alias: str) -> list[exp.Expr]:
-        """That an instant lies in the window, of those that lie before its end."""
+        """Return the condition that an instant lies in the window, if it lies before its end."""
         tau, at = self.frame.tau, exp.column(AT, table=alias)
         return [] if tau is None else [exp.GT(this=at, expression=tau.copy())]
 
@@ -88,7 +88,7 @@ class Groups:
         return changing(self.arm.blocks, self.arm.width, self.frame, self.reads)
 
     def changed(self, these: list[exp.Expr], those: list[exp.Expr]) -> exp.Expr:
-        """That a key is one of those of ``changes``, called ``_s``; NULL is one, too."""
+        """Return the condition that a key is among ``changes``, aliased ``_s``; NULL is a key."""
         inner = build.add_from(build.select_one(), self.cte_as("changes", "_s"))
         if self.frame.few:
             broadcast(inner, ["_s"])
@@ -100,7 +100,7 @@ class Groups:
         return holding(self.arm.blocks, self.arm.width, instant, frame, self.reads)
 
     def kept(self, part: str, names: list[str]) -> exp.Query:
-        """What a part of the memory says, its columns under the names that they have here."""
+        """Return the rows of a part of the memory, with the column names used here."""
         keys = [f"k{n}" for n in range(1, self.arm.width + 1)]
         listed = [
             exp.alias_(exp.column(f"{self.place.prefix}_{name}", table="_m"), f"_{name}")

@@ -1,4 +1,4 @@
-"""What is kept of groups from one run to the next: the memory of a model of running states.
+"""The memory of a model with running states: what is kept of its groups between runs.
 
 ARGUS's incremental aggregation: statistics that suffice to go on, here as differences. Each run
 adds what its window changes of each group; added up they are the states at its end. A group's row:
@@ -29,7 +29,7 @@ Row = dict[str, exp.Expr]
 
 
 def groups_of(arm: KeptGroups, place: RenderPlace) -> Groups:
-    """The groups of an arm at a place, by what is kept of them."""
+    """Return the groups of an arm at a place, by the kind of what is kept of them."""
     if isinstance(arm, RunningGroups):
         return Running(arm, place)
     assert isinstance(arm, FirstRows)
@@ -37,7 +37,7 @@ def groups_of(arm: KeptGroups, place: RenderPlace) -> Groups:
 
 
 def remember(arms: Sequence[Groups], whole: bool) -> tuple[exp.Query, Ctes]:
-    """What the window changes of the groups of all arms, and its CTEs.
+    """Return a query for the changes of all arms' groups in the window, and its CTEs.
 
     ``whole``: all that is to be kept from then on, which is what was kept and those changes.
     """
@@ -104,7 +104,7 @@ def _row(
 def _from(
     running: Running, whole: bool, part: str, changes: str, names: Sequence[str]
 ) -> exp.Select:
-    """A SELECT, still of nothing, from the rows that hold, or from changes; and what is kept."""
+    """Return a SELECT without a list from the rows that hold, or from changes and kept states."""
     frame, select = running.place.frame, exp.Select()
     if frame.tau is None:
         return build.add_from(select, build.subquery(running.holding(frame.t), "_r"))

@@ -22,7 +22,7 @@ WEIGHT = "_w"
 
 
 def names_of(block: Block, keys: int) -> tuple[str, ...]:
-    """What the columns of a row are called: ``_k1`` …, then the arguments ``_a1`` …"""
+    """Return the names of a row's columns: ``_k1`` …, then the arguments ``_a1`` …"""
     return tuple(
         f"_k{place}" if place <= keys else f"_a{place - keys}"
         for place in range(1, len(block.select) + 1)
@@ -57,7 +57,7 @@ def holding(
 
 
 def ends(blocks: Sequence[Block]) -> bool:
-    """May a row end?"""
+    """Return whether a row may end."""
     return any(conjunction.uppers for block in blocks for conjunction in block.disjuncts)
 
 

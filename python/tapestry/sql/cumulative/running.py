@@ -52,13 +52,13 @@ class Running(Groups):
             yield self.cte("before"), self.before()
 
     def answers(self) -> Iterator[tuple[str, exp.Query]]:
-        """The CTEs of the states at each instant, and of what is listed of them."""
+        """Yield the CTEs of the states at each instant, and of the select lists over them."""
         yield self.cte("states"), self.states()
         yield self.cte("rows"), self.rows()
 
     @property
     def distinct(self) -> list[int]:
-        """The arguments that count once, by their places."""
+        """The places of the arguments whose values count once."""
         return list(dict.fromkeys(s.place for s in self.arm.states if s.kind in DISTINCT))
 
     def argument(self, place: int, alias: str) -> exp.Expr:
@@ -81,7 +81,7 @@ class Running(Groups):
         return build.union_all([query, build.add_where(nothing, after)])
 
     def parts(self) -> exp.Query:
-        """What each row adds to the states of its group, and each value that comes or goes."""
+        """Return what each row, and each value that comes or goes, adds to its group's states."""
         at = exp.column(AT, table="_c")
         items = [self.added(state, "_c") for state in self.arm.states]
         query = build.select([*self.key("_c"), at, *self.numbered(items)])
@@ -94,7 +94,7 @@ class Running(Groups):
         return build.union_all(selects)
 
     def added(self, state: State, alias: str) -> exp.Expr:
-        """What a row that begins or ends adds to a state."""
+        """Return what a row that begins or ends adds to a state."""
         weight = exp.column(WEIGHT, table=alias)
         if state.kind == "rows":
             return weight
@@ -108,7 +108,7 @@ class Running(Groups):
         return value
 
     def turned(self, state: State, value: int) -> exp.Expr:
-        """What a value that comes or goes adds to a state."""
+        """Return what a value that comes or goes adds to a state."""
         weight = exp.column(WEIGHT, table="_d")
         if state.place != value or state.kind not in DISTINCT:
             return exp.null()
@@ -122,11 +122,11 @@ class Running(Groups):
 
     # -- states ------------------------------
     def numbers(self) -> range:
-        """What the states are called by."""
+        """The numbers of the states, from 1."""
         return range(1, len(self.arm.states) + 1)
 
     def together(self, number: int, alias: str) -> exp.Expr:
-        """A state of several sets of rows."""
+        """Return the total of a state over several sets of rows."""
         kind = self.arm.states[number - 1].kind
         function = _TOGETHER.get(kind, exp.Sum)
         return function(this=exp.column(f"_s{number}", table=alias))
@@ -184,7 +184,7 @@ class Running(Groups):
 
     # -- DISTINCT ------------------------------
     def turns(self, value: int) -> Iterator[tuple[str, exp.Query]]:
-        """By group and value: when it comes to be an argument of a row, and when it is none."""
+        """Yield CTEs of when a value, by group, becomes an argument of a row or stops being one."""
         if not ends(self.arm.blocks):
             yield self.cte(f"d{value}"), self.first(value)
             return
@@ -201,7 +201,7 @@ class Running(Groups):
         yield self.cte(f"d{value}"), self.turning(value, running)
 
     def first(self, value: int) -> exp.Query:
-        """The first instant of each value, where no row ends and none is ever gone."""
+        """Return the first instant of each value, for rows that never end."""
         argument = self.argument(value, "_c")
         listed = [*self.key("_c"), argument, exp.column(AT, table="_c")]
         union: exp.Query = build.add_from(build.select(listed), self.cte_as("changes", "_c"))
@@ -222,7 +222,7 @@ class Running(Groups):
         return query
 
     def counts(self, value: int) -> exp.Query:
-        """How many rows more, or fewer, have a value, by group, value and instant."""
+        """Return the change of the number of rows with a value, by group, value and instant."""
         names = [*self.key("_c"), self.argument(value, "_c")]
         at = exp.column(AT, table="_c")
         total = exp.Sum(this=exp.column(WEIGHT, table="_c"))
@@ -234,7 +234,7 @@ class Running(Groups):
         return query
 
     def counts_before(self, value: int) -> exp.Select:
-        """How many rows had them at the begin of the window, of those that rows now have."""
+        """Return how many rows had the changed values at the begin of the window."""
         assert self.frame.tau is not None
         argument = self.argument(value, "_h")
         names = [*self.key("_h"), argument]
@@ -254,7 +254,7 @@ class Running(Groups):
         return query
 
     def turning(self, value: int, running: str) -> exp.Query:
-        """The instants at which the number of rows leaves 0, or comes to it."""
+        """Return the instants at which the number of rows leaves or reaches 0."""
         now = exp.column("_m", table="_r")
         then = exp.Sub(this=now.copy(), expression=exp.column(COUNTED, table="_r"))
         zero = exp.Literal.number(0)
@@ -278,7 +278,7 @@ def _signed(value: exp.Expr, weight: exp.Expr) -> exp.Expr:
 
 
 def _running(total: exp.Expr, key: list[exp.Expr], at: exp.Expr) -> exp.Expr:
-    """A total over all of a key up to an instant, what else is of that instant included."""
+    """Return a running total by key up to an instant, everything at that instant included."""
     order = exp.Order(expressions=[exp.Ordered(this=at.copy())])
     frame = exp.WindowSpec(
         kind="RANGE", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW"

@@ -1,1 +1,1 @@
-"""What conditions imply of single columns: ranges, and conditions carried over equalities."""
+"""Infers conditions on single columns: ranges, and conditions carried over equalities."""

@@ -1,4 +1,4 @@
-"""Columns that are equal: what one of them fulfils the others fulfil, where equal is identical.
+"""Equality classes of columns: a condition on one holds of the others, where equal is identical.
 
 Not so of DOUBLE (``-0.0 = 0.0``), of text with a collation, or of two types.
 """
@@ -22,7 +22,7 @@ _CONNECTORS = (exp.And, exp.Or, exp.Not, exp.Paren)
 
 @dataclass
 class Classes:
-    """Which columns are equal, and the equalities that say so.
+    """The columns that are equal, and the equalities that make them so.
 
     ``texts`` are the columns of text that is compared byte by byte.
     """
@@ -33,7 +33,7 @@ class Classes:
 
     @classmethod
     def of(cls, conditions: Sequence[exp.Expr], texts: Collection[Key]) -> Classes:
-        """The classes of some conditions, which are known by their numbers."""
+        """Return the classes of some conditions, each known by its number."""
         found = cls(texts)
         for number, condition in enumerate(conditions):
             node = condition.unnest()
@@ -42,7 +42,7 @@ class Classes:
         return found
 
     def link(self, one: exp.Expr, other: exp.Expr, number: int) -> None:
-        """Note an equality of two columns."""
+        """Add an equality, if it is one of two columns."""
         if not (isinstance(one, exp.Column) and isinstance(other, exp.Column)):
             return
         if self.type_of(one) == self.type_of(other) != "":
@@ -52,7 +52,7 @@ class Classes:
             self.links.setdefault(there, []).append((here, number))
 
     def type_of(self, column: exp.Column) -> str:
-        """The type of a column whose equal values are identical; "" for any other."""
+        """Return the type of a column whose equal values are identical; "" for any other."""
         name = type_of(column)
         if name == "string":
             bare = column.is_type("text") and key_of(column) in self.texts
@@ -71,7 +71,7 @@ class Classes:
                     yield self.columns[there], ways[there]
 
     def carried(self, condition: exp.Expr) -> Iterator[tuple[exp.Expr, Key, frozenset[int]]]:
-        """The condition over each column that equals the only one that it is about.
+        """Yield the condition rewritten to each column that equals its only column.
 
         Its column, and the equalities that carry it, come with it. Only conditions that raise no
         error, whatever a value is: they are asked of rows that the author did not ask of.
@@ -84,7 +84,7 @@ class Classes:
             yield over(condition, column), key_of(column), way
 
     def harmless(self, condition: exp.Expr) -> bool:
-        """Is it made of comparisons of a column with values that are written, of its own type?"""
+        """Return whether a condition only compares a column with constants of its own type."""
         node = condition.unnest()
         if isinstance(node, _CONNECTORS):
             return all(map(self.harmless, node.iter_expressions()))
@@ -99,7 +99,7 @@ class Classes:
         return False
 
     def plain(self, operands: Iterable[exp.Expr]) -> bool:
-        """Are these one column, and values beside which it is not cast to another family?"""
+        """Return whether these are one column and constants that do not change its type family."""
         column, *values = sorted(
             (one.unnest() for one in operands), key=lambda one: not isinstance(one, exp.Column)
         )
@@ -111,7 +111,7 @@ class Classes:
 
 
 def _is_value(value: exp.Expr, text: bool, number: bool) -> bool:
-    """A literal, or a date or timestamp of one."""
+    """Return whether a value is a literal, or a date or timestamp of one."""
     if isinstance(value, exp.Neg):
         value, text = value.this, False
     if isinstance(value, exp.Boolean):
@@ -122,7 +122,7 @@ def _is_value(value: exp.Expr, text: bool, number: bool) -> bool:
 
 
 def over(condition: exp.Expr, column: exp.Column) -> exp.Expr:
-    """The condition with another column in the place of its own."""
+    """Return the condition with another column in place of its own."""
 
     def replace(node: exp.Expr) -> exp.Expr:
         return column.copy() if isinstance(node, exp.Column) else node
@@ -131,5 +131,5 @@ def over(condition: exp.Expr, column: exp.Column) -> exp.Expr:
 
 
 def key_of(column: exp.Column) -> Key:
-    """Its alias and name."""
+    """Return the alias and name of a column."""
     return column.table, column.name

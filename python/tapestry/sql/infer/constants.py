@@ -1,4 +1,4 @@
-"""What is written as a value: numbers, dates and timestamps, exact, with Spark's types."""
+"""Reads literals of numbers, dates and timestamps as exact values with Spark's types."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Constant:
 
 
 def constant_of(node: exp.Expr, zone: str) -> Constant | None:
-    """The value that is written; None for all else.
+    """Return the value of a literal, perhaps cast; None for anything else.
 
     >>> constant_of(exp.maybe_parse("-0.50", dialect="spark"), "UTC").value
     Fraction(-1, 2)

@@ -59,7 +59,7 @@ def results(
 
 
 def exact(operator: str, one: Range, other: Range | None = None) -> tuple[Number, Number]:
-    """The least and the greatest value of an operation on rationals."""
+    """Return the least and the greatest value of an operation on rationals."""
     if other is None:
         return -one.hi, -one.lo
     if operator == "+":
@@ -75,7 +75,7 @@ def exact(operator: str, one: Range, other: Range | None = None) -> tuple[Number
 
 
 def wrapped(kind: ValueKind, lo: Number, hi: Number) -> list[Range]:
-    """Whole numbers that leave their type come back at its other end."""
+    """Return the ranges of whole numbers after those that overflow have wrapped around."""
     least, most = ends_of(kind)
     size = most - least + 1
     if hi - lo >= size:
@@ -86,13 +86,13 @@ def wrapped(kind: ValueKind, lo: Number, hi: Number) -> list[Range]:
 
 
 def clipped(kind: ValueKind, lows: Iterable[Number], highs: Iterable[Number]) -> list[Range]:
-    """What of a range lies within its type."""
+    """Return the range from the least to the greatest value, cut to the range of its type."""
     found = Range(min(lows), max(highs)).meet(whole(kind))
     return [] if found.empty else [found]
 
 
 def rounded(operator: str, kind: ValueKind, value: Number) -> tuple[Number, Number]:
-    """A number, and the DECIMAL that Spark makes of it: halves away from 0, twice.
+    """Return a number, and the DECIMAL that Spark makes of it: halves away from 0, twice.
 
     Both: another engine may keep the digits that Spark cuts.
     """
@@ -115,7 +115,7 @@ def _product(value: Number) -> Number:
 
 
 def of_doubles(operator: str, one: Range, other: Range | None = None) -> Range:
-    """Of doubles: each result is rounded to the nearest, and infinities may make NaN."""
+    """Return the range of an operation on doubles, which rounds; infinities may make NaN."""
     if other is None:
         return Range(-one.hi, -one.lo, one.nan)
     if operator == "-":
@@ -137,7 +137,7 @@ def of_doubles(operator: str, one: Range, other: Range | None = None) -> Range:
 
 
 def _sum(one: Number, other: Number, otherwise: float) -> Number:
-    """The sum of two ends; of opposite infinities the end that is further out."""
+    """Return the sum of two ends; for opposite infinities ``otherwise``, the outer end."""
     if isinstance(one, float) and isinstance(other, float) and one != other:
         return otherwise
     return one + other if not isinstance(one, float) else one
@@ -160,7 +160,7 @@ def _has_infinity(one: Range) -> bool:
 
 
 def cast(kind: ValueKind, narrow: ValueKind, one: Range) -> list[Range]:
-    """A cast to a kind that is as wide, or rounds: never one that wraps around."""
+    """Return the range after a cast to a kind that is as wide, or rounds: never one that wraps."""
     if kind == narrow or holds(kind, narrow):
         return [one]
     if kind == DOUBLE:
@@ -173,7 +173,10 @@ def cast(kind: ValueKind, narrow: ValueKind, one: Range) -> list[Range]:
 
 
 def months(kind: ValueKind, one: Range, count: int) -> list[Range]:
-    """Months later: the same day, or the last one of a shorter month; it grows with the day."""
+    """Return the range so many months later; the result grows with the day.
+
+    It is the same day of the month, or the last one of a shorter month.
+    """
     if kind.family == "timestamp":
         near, far = sorted((28 * count, 31 * count))
         # A local time is up to 26 hours off, as the zone has it.
@@ -184,7 +187,7 @@ def months(kind: ValueKind, one: Range, count: int) -> list[Range]:
 
 
 def _months(day: Number, count: int) -> int | None:
-    """A day so many months later; None outside of the calendar's usual range."""
+    """Return a day so many months later; None outside of the calendar's usual range."""
     try:
         start = EPOCH + timedelta(days=int(day))
         year, month = divmod(start.year * 12 + start.month - 1 + count, 12)

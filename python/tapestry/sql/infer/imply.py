@@ -1,4 +1,4 @@
-"""What conditions that hold together imply of each table by itself, and do not say."""
+"""Infers conditions on single tables that conditions together imply, and do not state."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Knowledge:
 
     @cached_property
     def constraints(self) -> dict[int, Constraint]:
-        """What each condition says of ranges, by its number; opaque ones are left out."""
+        """Return the constraint on ranges of each condition, by number, opaque ones left out."""
         there: set[Key] = set()
         found: dict[int, Constraint] = {}
         left = dict(enumerate(self.conditions))
@@ -78,29 +78,29 @@ class Knowledge:
 
     @cached_property
     def state(self) -> RangeState | None:
-        """What all conditions say together; None where they contradict each other."""
+        """Return the ranges from all conditions together; None if they contradict each other."""
         return self.ranges_of(self.constraints, self.facts)
 
     @cached_property
     def without_constants(self) -> dict[Key, KnownRange]:
-        """What conditions over several columns say alone: that a sum fits into its type."""
+        """Return the ranges from conditions over several columns alone: sums that fit a type."""
         several = {n: one for n, one in self.constraints.items() if len(one.columns) > 1}
         state = self.ranges_of(several, {})
         return {} if state is None else state.columns
 
     @cached_property
     def classes(self) -> Classes:
-        """Which columns are equal."""
+        """Return the equality classes of the columns."""
         return Classes.of(self.conditions, self.texts)
 
     def ranges_of(self, constraints: Mapping[int, Constraint], facts: Facts) -> RangeState | None:
-        """The ranges that these give; none where that would cost too much."""
+        """Return the ranges from these constraints; None if that would cost too much."""
         columns = {key for one in constraints.values() for key in one.columns}
         units = len(constraints) * min(len(columns) + 2, 4) * 2
         return fixpoint(constraints, facts) if afford(units, "ranges", UNITS) else None
 
     def of(self, aliases: Iterable[str], own: Collection[int]) -> tuple[Inferred, ...]:
-        """Conditions on single tables that are implied.
+        """Return the implied conditions on single tables.
 
         ``own`` are the numbers of the conditions that stand where the implied ones would: what
         they say of a table alone is left out.
@@ -117,7 +117,7 @@ class Knowledge:
         return tuple(found)
 
     def carried(self, alias: str, own: Collection[int]) -> Iterator[Inferred]:
-        """The conditions that equalities carry to a table, but for those that ranges say whole."""
+        """Yield the conditions that equalities carry to a table, unless ranges say the same."""
         said = {self.conditions[number] for number in own}
         for number, condition in enumerate(self.conditions):
             if isinstance(self.constraints.get(number), Compared):
@@ -130,7 +130,7 @@ class Knowledge:
     def ranges(
         self, alias: str, own: Collection[int], carried: Iterable[exp.Expr]
     ) -> Iterator[Inferred]:
-        """Ends of ranges of a table's columns that its own conditions do not say."""
+        """Yield ends of ranges of a table's columns that its own conditions do not state."""
         assert self.state is not None
         keys = [key for key in self.state.columns if key[0] == alias]
         if not keys:
@@ -149,7 +149,7 @@ class Knowledge:
             yield from self.ends(key, known, [one for one in before if one is not None])
 
     def ends(self, key: Key, known: KnownRange, before: list[KnownRange]) -> Iterator[Inferred]:
-        """The ends of a range that are further in than those that are known already."""
+        """Yield the ends of a range that are tighter than those known already."""
         fact = self.facts.get(key, whole(known.kind))
         lows = [fact.lo, whole(known.kind).lo, *(one.range.lo for one in before)]
         highs = [fact.hi, whole(known.kind).hi, *(one.range.hi for one in before)]
@@ -167,14 +167,14 @@ class Knowledge:
     def end(
         self, key: Key, kind: ValueKind, operator: type[exp.Binary], value: Number, why: Why
     ) -> Iterator[Inferred]:
-        """One end as a condition."""
+        """Yield one end as a condition, if it can be written."""
         literal = written(kind, value)
         if literal is not None:
             condition = operator(this=self.columns[key].copy(), expression=literal)
             yield Inferred(condition, self.because(self.shortened(key, operator, value, why)))
 
     def shortened(self, key: Key, operator: type[exp.Binary], value: Number, why: Why) -> Why:
-        """Those of the conditions that are enough to give an end."""
+        """Return a subset of the conditions that suffices to give an end."""
         if len(why) > SHORTENED:
             return why
         kept = set(why)
@@ -187,7 +187,7 @@ class Knowledge:
         return frozenset(kept)
 
     def because(self, why: Why) -> tuple[exp.Expr, ...]:
-        """The conditions of these numbers, in their order."""
+        """Return the conditions with these numbers, in their order."""
         return tuple(self.conditions[number] for number in sorted(why))
 
 

@@ -1,4 +1,4 @@
-"""The kinds of values that ranges are known of, and which one Spark computes in.
+"""The kinds of values whose ranges are tracked, and the one in which Spark computes.
 
 Every kind has a grid: whole numbers, multiples of ``10 ** -scale``, doubles. Ends of ranges are
 exact rationals on it, so that each end is closed: ``x > 1`` of a DECIMAL(15,2) is ``x >= 1.01``.
@@ -50,7 +50,7 @@ BIGINT = ValueKind("integer", bits=64)
 
 @lru_cache(maxsize=500)
 def value_kind(name: str) -> ValueKind | None:
-    """The kind of a type by its name in Spark; None where no ranges are known of it.
+    """Return the kind of a type by its name in Spark; None if its ranges are not tracked.
 
     >>> value_kind("decimal(15,2)"), value_kind("string")
     (ValueKind(family='decimal', bits=0, precision=15, scale=2), None)
@@ -67,7 +67,7 @@ def value_kind(name: str) -> ValueKind | None:
 
 @lru_cache(maxsize=500)
 def ends_of(kind: ValueKind) -> tuple[Number, Number]:
-    """The least and the greatest value of a kind; of doubles they are infinite."""
+    """Return the least and the greatest value of a kind; infinite for doubles."""
     if kind.family == "double":
         return -math.inf, math.inf
     if kind.family == "decimal":
@@ -78,7 +78,7 @@ def ends_of(kind: ValueKind) -> tuple[Number, Number]:
 
 
 def at_least(kind: ValueKind, value: Number, strict: bool = False) -> Number:
-    """The least value of a kind that is not below ``value``; ``strict``: that is above it.
+    """Return the least value of a kind that is ``>= value``; ``strict``: ``> value``.
 
     >>> at_least(INT, Fraction(5, 2)), at_least(INT, 2, strict=True)
     (3, 3)
@@ -94,17 +94,17 @@ def at_least(kind: ValueKind, value: Number, strict: bool = False) -> Number:
 
 
 def at_most(kind: ValueKind, value: Number, strict: bool = False) -> Number:
-    """The greatest value of a kind that is not above ``value``; ``strict``: that is below it."""
+    """Return the greatest value of a kind that is ``<= value``; ``strict``: ``< value``."""
     return -at_least(kind, -value, strict)
 
 
 def size_of(value: Number) -> Number:
-    """How far a number is from 0."""
+    """Return the absolute value of a number."""
     return -value if value < 0 else value
 
 
 def nearest_double(value: Number) -> Number:
-    """The double that is nearest to a number, as a number: what a cast to DOUBLE gives.
+    """Return the double nearest to a number, exactly: the result of a cast to DOUBLE.
 
     >>> nearest_double(9007199254740993)
     Fraction(9007199254740992, 1)
@@ -132,7 +132,7 @@ def _double_above(value: Number, strict: bool) -> Number:
 
 
 def half_up(value: Number, scale: int) -> Number:
-    """A number rounded to digits behind the point, halves away from 0.
+    """Return a number rounded to digits after the point, halves away from 0.
 
     >>> half_up(Fraction(-5, 2), 0), half_up(Fraction(12345, 100), 1)
     (-3, Fraction(247, 2))
@@ -146,14 +146,14 @@ def half_up(value: Number, scale: int) -> Number:
 
 
 def as_decimal(kind: ValueKind) -> ValueKind:
-    """The DECIMAL that whole numbers are computed as beside one."""
+    """Return the DECIMAL to which whole numbers are cast beside a DECIMAL."""
     if kind.family == "decimal":
         return kind
     return ValueKind("decimal", precision=_DIGITS[kind.bits])
 
 
 def wider(one: ValueKind, other: ValueKind) -> ValueKind | None:
-    """The kind in which Spark compares two values; None where that is not certain, or not exact.
+    """Return the kind in which Spark compares two values; None if not certain, or not exact.
 
     Two DECIMALs that have no common one of 38 digits are compared after a cut.
     """
@@ -175,7 +175,7 @@ def wider(one: ValueKind, other: ValueKind) -> ValueKind | None:
 
 
 def holds(wide: ValueKind, narrow: ValueKind) -> bool:
-    """Is every value of one kind one of the other, so that a cast changes nothing?"""
+    """Return whether all values of ``narrow`` are in ``wide``, so that a cast changes nothing."""
     if wide == narrow:
         return True
     if wide.family == narrow.family == "integer":
@@ -210,7 +210,7 @@ def result_of(operator: str, one: ValueKind, other: ValueKind) -> ValueKind | No
 
 
 def _cut(precision: int, scale: int) -> ValueKind:
-    """As Spark cuts the scale of what would have more than 38 digits."""
+    """Return a DECIMAL kind, its scale cut as Spark does for more than 38 digits."""
     if precision > MOST_DIGITS:
         whole = precision - scale
         scale = max(MOST_DIGITS - whole, min(scale, _LEAST_SCALE))

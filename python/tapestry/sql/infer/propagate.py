@@ -21,12 +21,12 @@ NOBODY: Why = frozenset()
 
 
 class ContradictionError(Exception):
-    """No row fulfils the conditions: nothing is said of any."""
+    """Conditions that no row fulfils, so that no range is known."""
 
 
 @dataclass(frozen=True)
 class KnownRange:
-    """What is known of a column that is not NULL, and the conditions that gave each end."""
+    """The known range of a column that is not NULL, and the conditions that gave each end."""
 
     kind: ValueKind
     range: Range
@@ -45,7 +45,7 @@ Facts = Mapping[Key, Range]
 
 @dataclass
 class RangeState:
-    """What is known so far; a column is in ``columns`` once some condition needs it not NULL."""
+    """The ranges known so far; ``columns`` has those that some condition needs not NULL."""
 
     facts: Facts
     columns: dict[Key, KnownRange] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class RangeState:
     changed: bool = False
 
     def known(self, key: Key, kind: ValueKind) -> KnownRange:
-        """What is known of a column."""
+        """Return the known range of a column."""
         found = self.columns.get(key)
         if found is None:
             fact = self.facts.get(key)
@@ -63,7 +63,7 @@ class RangeState:
         return found
 
     def narrow(self, key: Key, kind: ValueKind, to: Range) -> None:
-        """A column is in a range, too."""
+        """Intersect the range of a column with another one."""
         found = self.known(key, kind)
         met = found.range.meet(to).on_grid(kind)
         if met.empty:
@@ -77,23 +77,23 @@ class RangeState:
         self.changed = True
 
     def copy(self) -> RangeState:
-        """The same, to go on by itself."""
+        """Return an independent copy."""
         return RangeState(self.facts, dict(self.columns), self.why)
 
 
 class Constraint(Protocol):
-    """A condition that says something of columns."""
+    """A condition that narrows ranges of columns."""
 
     @property
     def columns(self) -> frozenset[Key]:
-        """The columns that it is about."""
+        """The columns of the condition."""
 
     def apply(self, state: RangeState) -> None:
-        """Narrow what is known; raises ContradictionError where no row fulfils it."""
+        """Narrow the known ranges; raise ContradictionError if no row fulfils the condition."""
 
 
 def forward(term: Term, state: RangeState) -> Range:
-    """The values that an expression may have where it is not NULL."""
+    """Return the range of an expression where it is not NULL."""
     if term.operator == "column":
         return state.known(term.key, term.kind).range
     if term.operator == "constant":
@@ -105,7 +105,7 @@ def forward(term: Term, state: RangeState) -> Range:
 
 
 def require(term: Term, wanted: Range, state: RangeState) -> None:
-    """An expression is in a range: so are its operands in some."""
+    """Narrow the operands of an expression, given the range of its result."""
     if term.operator == "column":
         state.narrow(term.key, term.kind, wanted)
         return
@@ -128,7 +128,7 @@ def require(term: Term, wanted: Range, state: RangeState) -> None:
 
 
 def fixpoint(constraints: Mapping[int, Constraint], facts: Facts) -> RangeState | None:
-    """What conditions, by their numbers, say together; None where they contradict each other."""
+    """Return the ranges from conditions, by number; None if they contradict each other."""
     state = RangeState(facts)
     rounds = len({key for one in constraints.values() for key in one.columns}) + 2
     try:
@@ -147,7 +147,7 @@ def fixpoint(constraints: Mapping[int, Constraint], facts: Facts) -> RangeState 
 
 
 def joined(states: Sequence[RangeState], before: RangeState, columns: Iterable[Key]) -> None:
-    """What holds whichever of some states does, noted in the one before them."""
+    """Narrow ``before`` by the ranges that hold in every one of some states."""
     for key in columns:
         found = [state.columns.get(key) for state in states]
         kept = [one for one in found if one is not None]

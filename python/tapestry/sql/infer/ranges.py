@@ -1,4 +1,4 @@
-"""Ranges: which values a column, or an expression over columns, may have where it is not NULL."""
+"""Ranges: the values that a column or an expression may have where it is not NULL."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ class Range:
 
     @property
     def empty(self) -> bool:
-        """Is there no value in it?"""
+        """Whether the range has no value."""
         return self.lo > self.hi and not self.nan
 
     def meet(self, other: Range) -> Range:
-        """What lies in both."""
+        """Return the intersection of two ranges."""
         nan = self.nan and other.nan
         lo, hi = max(self.lo, other.lo), min(self.hi, other.hi)
         # Only NaN is left: as a range with a number, which is more than there is.
         return Range(math.inf, math.inf, True) if nan and lo > hi else Range(lo, hi, nan)
 
     def meets(self, other: Range) -> bool:
-        """Has a value of one a place in the other?"""
+        """Return whether two ranges have a value in common."""
         return not self.meet(other).empty
 
     def on_grid(self, kind: ValueKind) -> Range:
-        """Cut to the values that the kind has."""
+        """Return the range cut to values that the kind has."""
         return Range(at_least(kind, self.lo), at_most(kind, self.hi), self.nan)
 
 
 def whole(kind: ValueKind) -> Range:
-    """All values of a kind."""
+    """Return all values of a kind."""
     lo, hi = ends_of(kind)
     return Range(lo, hi, kind.family == "double")
 
 
 def hull(ranges: Iterable[Range]) -> Range | None:
-    """The least range that holds all of some; None where there are none."""
+    """Return the least range that contains all of these; None if there are none."""
     kept = [one for one in ranges if not one.empty]
     if not kept:
         return None

@@ -1,4 +1,4 @@
-"""Which conditions say something of ranges: comparisons, BETWEEN, IN, OR and AND of those."""
+"""Reads conditions as constraints on ranges: comparisons, BETWEEN, IN, and AND and OR of those."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Compared:
 
     @property
     def columns(self) -> frozenset[Key]:
-        """The columns that it is about."""
+        """The columns of both sides."""
         return self.left.columns() | self.right.columns()
 
     def apply(self, state: RangeState) -> None:
@@ -87,7 +87,7 @@ class OneOf:
 
     @property
     def columns(self) -> frozenset[Key]:
-        """The columns that it is about."""
+        """The columns of the left side."""
         return self.left.columns()
 
     def apply(self, state: RangeState) -> None:
@@ -101,13 +101,13 @@ class OneOf:
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """AND of some."""
+    """AND of constraints."""
 
     parts: tuple[Constraint, ...]
 
     @property
     def columns(self) -> frozenset[Key]:
-        """The columns that it is about."""
+        """The columns of all of them."""
         return frozenset(key for one in self.parts for key in one.columns)
 
     def apply(self, state: RangeState) -> None:
@@ -118,17 +118,17 @@ class Together:
 
 @dataclass(frozen=True, eq=False)
 class Either:
-    """OR of some: what all of those say that can be true."""
+    """OR of constraints, which narrows by what all those agree on that can be true."""
 
     arms: tuple[Constraint, ...]
 
     @property
     def columns(self) -> frozenset[Key]:
-        """The columns that it is about."""
+        """The columns of all of them."""
         return frozenset(key for one in self.arms for key in one.columns)
 
     def apply(self, state: RangeState) -> None:
-        """Narrow to the hull of what the arms that are possible say."""
+        """Narrow to the hull of the ranges of those that can be true."""
         possible = []
         for arm in self.arms:
             tried = state.copy()
@@ -143,7 +143,7 @@ class Either:
 
 
 def constraint_of(condition: exp.Expr, zone: str, not_null: frozenset[Key]) -> Constraint | None:
-    """What a condition says where it is TRUE; None where it is opaque.
+    """Return the constraint that holds where a condition is TRUE; None if it is opaque.
 
     ``not_null`` are columns that are known not to be NULL: ``<=>`` is ``=`` beside one of them.
     """
@@ -202,7 +202,7 @@ def sides(left: exp.Expr, right: exp.Expr, zone: str) -> tuple[Term | None, Term
 
 
 def _midnight(one: Term | None, other: Term | None, zone: str) -> Term | None:
-    """A day that is written, beside an instant: when it begins in the session's zone."""
+    """Return a literal day, compared with an instant, as its midnight in the session's zone."""
     if one is None or other is None or one.operator != "constant":
         return one
     if (one.kind, other.kind) != (DATE, TIMESTAMP):
@@ -237,7 +237,7 @@ def _between(node: exp.Between, zone: str) -> Constraint | None:
 
 
 def _one_of(node: exp.In, zone: str) -> Constraint | None:
-    """IN of constants that are all of one kind with what is looked for, whatever their digits."""
+    """Return IN as a constraint if all constants are of the left side's kind, in any digits."""
     if node.args.get("query") or node.args.get("unnest") or not node.expressions:
         return None
     left = term_of(node.this, zone)
@@ -278,7 +278,7 @@ def _there(side: exp.Expr, zone: str, not_null: frozenset[Key]) -> bool:
 
 
 def columns_in(condition: exp.Expr) -> Iterator[Key]:
-    """The columns of a condition that cannot be NULL where it is TRUE, as far as its form tells."""
+    """Yield the columns that cannot be NULL where a condition is TRUE, as far as its form tells."""
     node = condition.unnest()
     if type(node) in COMPARISONS or isinstance(node, exp.NEQ):
         for side in (node.this.unnest(), node.expression.unnest()):

@@ -1,4 +1,4 @@
-"""From the range of a result back to that of an operand: by trying, no inverse is trusted.
+"""Narrows the range of an operand, given that of the result, by trials instead of an inverse.
 
 Part of the operand's range, at one of its ends, is taken off where nothing that Spark computes from
 it lies in the wanted range. Which part is tried is told by the inverse on rationals; where Spark
@@ -22,7 +22,7 @@ _STEPS = (0, Fraction(1, 2), 1, 2, 16)
 
 
 def shaved(term: Term, place: int, ranges: Sequence[Range], wanted: Range) -> Range:
-    """The range of an operand of ``term`` where its result is in ``wanted``.
+    """Return the range of an operand of ``term`` where its result is in ``wanted``.
 
     ``ranges`` are those of all operands.
     """
@@ -51,7 +51,7 @@ def shaved(term: Term, place: int, ranges: Sequence[Range], wanted: Range) -> Ra
 
 
 def computed(term: Term, ranges: Sequence[Range]) -> list[Range]:
-    """The values of a term from those of its operands, in pieces."""
+    """Return the range of a term from those of its operands, in pieces."""
     kinds = [one.kind for one in term.args]
     return results(term.operator, term.kind, kinds, ranges, term.slack)
 
@@ -59,7 +59,7 @@ def computed(term: Term, ranges: Sequence[Range]) -> list[Range]:
 def estimate(
     term: Term, place: int, ranges: Sequence[Range], wanted: Range
 ) -> tuple[Number, Number]:
-    """Where the operand lies by the inverse on rationals; nothing hangs on that it is right."""
+    """Return the range of an operand by the inverse on rationals, a guess that may be wrong."""
     lo, hi = wanted.lo, wanted.hi
     if term.operator == "neg":
         return -hi, -lo
@@ -122,7 +122,7 @@ def _over(end: Number, divisor: Number) -> Number:
 
 
 def _tried(term: Term, place: int, ranges: Sequence[Range], end: Number) -> Iterator[Number]:
-    """How far out to try: nothing further where the first attempt needs no rounding."""
+    """Yield ends to try, from the outermost; a single one if the first trial needs no rounding."""
     if isinstance(end, float):
         return
     unit = _unit(term.kind, end)
@@ -140,7 +140,7 @@ def _tried(term: Term, place: int, ranges: Sequence[Range], end: Number) -> Iter
 
 
 def _unit(kind: ValueKind, end: Number) -> Number:
-    """What a result near an end is rounded to."""
+    """Return the unit to which a result near an end is rounded."""
     if kind.family == "decimal":
         return Fraction(1, 10**kind.scale)
     if kind.family != "double":

@@ -1,4 +1,4 @@
-"""Expressions that ranges are known of, as Spark types them; all others are opaque."""
+"""Reads expressions as terms whose ranges are tracked, typed as in Spark; others are opaque."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Term:
     literal: bool = False
 
     def columns(self) -> frozenset[Key]:
-        """The columns that it is over."""
+        """The columns of the term."""
         if self.operator == "column":
             return frozenset((self.key,))
         return frozenset(key for one in self.args for key in one.columns())
 
 
 def term_of(node: exp.Expr, zone: str) -> Term | None:
-    """The expression as a term; None where it is opaque.
+    """Return the expression as a term; None if it is opaque.
 
     >>> from sqlglot import parse_one
     >>> term_of(parse_one("1 + 2.5", dialect="spark"), "UTC").kind
@@ -89,7 +89,7 @@ def term_of(node: exp.Expr, zone: str) -> Term | None:
 
 
 def cast_to(kind: ValueKind, inner: Term) -> Term:
-    """The term as Spark casts it where a wider kind is computed in."""
+    """Return the term as Spark casts it to compute in a wider kind."""
     if inner.kind == kind:
         return inner
     if inner.operator == "constant":
@@ -99,20 +99,20 @@ def cast_to(kind: ValueKind, inner: Term) -> Term:
 
 
 def compared(one: Term, other: Term) -> tuple[Term, Term] | None:
-    """Both sides of a comparison in the kind that Spark compares them in; None: not certain."""
+    """Return both sides of a comparison in the kind in which Spark compares; None: not certain."""
     kind = wider(beside(one, other.kind), beside(other, one.kind))
     return None if kind is None else (cast_to(kind, one), cast_to(kind, other))
 
 
 def beside(one: Term, other: ValueKind) -> ValueKind:
-    """The kind of a term beside one of another kind: a bare number has its own digits."""
+    """Return the kind of a term beside one of another kind: a bare number has its own digits."""
     if one.literal and one.kind.family == "integer" and other.family == "decimal":
         return ValueKind("decimal", precision=len(str(abs(int(one.value)))))
     return one.kind
 
 
 def _cast_by_author(inner: Term, kind: ValueKind) -> Term | None:
-    """A cast that is written: to a wider kind, or from a DECIMAL to another one."""
+    """Return a cast by the author as a term: to a wider kind, or from one DECIMAL to another."""
     known = holds(kind, inner.kind) or (
         kind in (DOUBLE, *([kind] if kind.family == "decimal" else []))
         and inner.kind.family in ("integer", "decimal")
@@ -142,13 +142,13 @@ def _operation(operator: str, node: exp.Expr, zone: str) -> Term | None:
 
 
 def _unsure(one: Term, other: Term) -> bool:
-    """Is it a number with a suffix (``5L``), whose digits hang on how the query is written?"""
+    """Return whether a term is a number with a suffix (``5L``), which may be spelled otherwise."""
     bare = one.operator == "constant" and not one.literal and one.kind.family == "integer"
     return bare and other.kind.family == "decimal"
 
 
 def _moved(operator: str, base: exp.Expr, by: exp.Expr, zone: str) -> Term | None:
-    """A date and days, or an instant and an interval; None for all else."""
+    """Return a date plus days, or an instant plus an interval, as a term; None for all else."""
     if operator not in ("+", "-"):
         return None
     moved = by.unnest()
@@ -191,7 +191,7 @@ def _months(inner: Term, count: int) -> Term | None:
 
 
 def _call(node: exp.Expr, zone: str) -> Term | None:
-    """``date_add``, ``date_sub`` and ``add_months`` of a DATE."""
+    """Return ``date_add``, ``date_sub`` or ``add_months`` of a DATE as a term."""
     inner = term_of(node.this, zone)
     if inner is None or inner.kind != DATE:
         return None

@@ -1,1 +1,1 @@
-"""A query over every case of a relation of cases: an instant, or whatever else tells rows apart."""
+"""Lifts a query over cases: one statement for all instants, or whatever else tells cases apart."""

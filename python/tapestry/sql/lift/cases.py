@@ -1,4 +1,4 @@
-"""The cases that a query is evaluated for, all in one statement, and who lifts what is in it."""
+"""The cases for which a query is evaluated in one statement, and the interface of lifting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS_KEY = "_rows_key"
 
 @dataclass(frozen=True)
 class Visible:
-    """Which rows of a use of a source are there in which cases.
+    """The rows of a use of a source that exist in each case.
 
     cases
         A relation of cases with the column ``_instant``, under the alias that was asked for.
@@ -33,23 +33,23 @@ class Visible:
 
 
 class Cases(Protocol):
-    """The relation of cases."""
+    """A relation of cases."""
 
     def every(self, alias: str) -> exp.Table:
         """Every case, each once."""
 
     def in_every_case(self, table: SourceTable) -> bool:
-        """Are all rows of a use of a source there in every case?"""
+        """Return whether all rows of a use of a source exist in every case."""
 
     def visible(self, table: SourceTable, alias: str) -> Visible:
-        """In which cases, a relation under ``alias``, the rows of a use of a source are there."""
+        """Return the cases, as a relation ``alias``, in which rows of a use of a source exist."""
 
 
 class Lifts(Protocol):
-    """Lifts queries over cases, and names what it makes."""
+    """Lifts queries over cases, and generates names."""
 
     def name(self, kind: str) -> str:
-        """A new alias of our own."""
+        """Return a new generated alias."""
 
     def every(self, alias: str) -> exp.Table:
         """Every case, each once."""

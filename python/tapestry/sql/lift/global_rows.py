@@ -1,4 +1,4 @@
-"""A global aggregate over cases: it has a row at each of them, of no rows too."""
+"""Lifts a global aggregate over cases: it has a row for each of them, even without rows."""
 
 from __future__ import annotations
 

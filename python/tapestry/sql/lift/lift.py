@@ -58,7 +58,7 @@ class Lift:
         self.numbers = count(1)
 
     def name(self, kind: str) -> str:
-        """A new alias of our own."""
+        """Return a new generated alias."""
         return f"_{kind}{next(self.numbers)}"
 
     def every(self, alias: str) -> exp.Table:
@@ -113,7 +113,7 @@ class Lift:
         return query
 
     def clause(self, clause: object, case: exp.Expr) -> object:
-        """A clause in a case."""
+        """Return a clause lifted to a case."""
         if isinstance(clause, list):
             return [self.value(one, case) for one in clause]
         assert isinstance(clause, exp.Expr)
@@ -141,7 +141,7 @@ class Lift:
         return query, case, parts
 
     def spread(self, relation: exp.Expr) -> exp.Expr:
-        """Let each row be there in every case, which the column that is given names.
+        """Join each row with every case, in a column of the given name.
 
         ``relation`` is what takes one more join: a query, or parentheses in its FROM.
         """
@@ -207,14 +207,14 @@ class Lift:
         return written, case, parts
 
     def steady(self, node: exp.Expr) -> bool:
-        """Is what stands there the same in every case?"""
+        """Return whether an expression is the same in every case."""
         if not self.shares or timing.contains_now(node):
             return False
         used = (self.tables.get(table.name) for table in node.find_all(exp.Table))
         return all(table is None or self.cases.in_every_case(table) for table in used)
 
     def unlifted(self, node: exp.Expr) -> exp.Expr:
-        """The same, over the reads of its sources."""
+        """Return a query over the reads of its sources, not lifted."""
         copy = copied(node)
         for table in list(copy.find_all(exp.Table)):
             if (source := self.tables.get(table.name)) is not None:
@@ -302,7 +302,7 @@ def _keeps_rows(query: exp.Expr) -> bool:
 
 
 def _part_of(query: exp.Expr, alias: str) -> exp.Expr:
-    """What identifies the row of a derived table in a derivation."""
+    """Return the part of a key that identifies the row of a derived table in a derivation."""
     if _keeps_rows(query):
         return keys.nested(exp.column(ROWS_KEY, table=alias))
     assert isinstance(query, exp.Query)
@@ -311,7 +311,7 @@ def _part_of(query: exp.Expr, alias: str) -> exp.Expr:
 
 
 def _group_by(query: exp.Select, case: exp.Expr) -> None:
-    """Each case is grouped by itself, in every grouping set."""
+    """Add the case to every grouping set."""
     group = query.args["group"]
     group.append("expressions", copied(case))
 

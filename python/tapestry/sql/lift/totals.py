@@ -1,4 +1,4 @@
-"""LIMIT and window functions in each case; their orders are total (``read.total_orders``)."""
+"""Lifts LIMIT and window functions to each case; their orders are total (``read.total_orders``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tapestry.sql.write import build
 
 
 def first_rows(lift: Lifts, node: exp.Query) -> exp.Select:
-    """The rows of a LIMIT in every case: those of a rank."""
+    """Return the rows of a LIMIT in every case, by their rank."""
     bare = node.copy()
     offset, limit = (_number(bare.args.get(one), node) for one in ("offset", "limit"))
     order = bare.args.get("order")
@@ -52,7 +52,7 @@ def first_rows(lift: Lifts, node: exp.Query) -> exp.Select:
 
 
 def window_at(query: exp.Select, case: exp.Expr) -> None:
-    """Each window function of a block ranks the rows of one case."""
+    """Partition each window function of a block by the case, in place."""
     for window in list(query.find_all(exp.Window)):
         if window.find_ancestor(exp.Select) is query:
             window.append("partition_by", case.copy())

@@ -30,7 +30,7 @@ Ctes = list[tuple[str, exp.Query]]
 
 @dataclass(frozen=True)
 class _Source:
-    """Where events come from: rows of tables, the columns that say for which key, the instant."""
+    """An origin of events: rows of tables, the columns that give the key, and the instant."""
 
     tables: tuple[SourceTable, ...]
     at: exp.Expr
@@ -138,7 +138,7 @@ class Events:
 
     # -- where events come from -----------------------------------------------------------------
     def sources(self) -> Iterator[_Source]:
-        """Arrivals, ends, the bounds of comparisons with now(), the begin of time."""
+        """Yield the origins: arrivals, ends, bounds of comparisons with now(), begin of time."""
         for table in self.arm.tables:
             key = self.key(table.alias, table.alias)
             if table.appended:
@@ -156,14 +156,14 @@ class Events:
             yield _Source((), self.start(), self.key("", ""))
 
     def key(self, use: str, alias: str) -> tuple[exp.Expr, ...] | None:
-        """The key that a row says; None where it says none, though there are keys."""
+        """Return the key in a row; None if there are keys and the row has none."""
         if not self.size:
             return ()
         return tuple(self.key_of(use, alias)) if use in self.arm.keys else None
 
     @property
     def begins_with_rows(self) -> bool:
-        """Does nothing hold before a row arrives, and then for its key alone?"""
+        """Whether nothing holds before a row arrives, and then only for its key."""
         return bool(self.size) and all(
             table.appended for table in self.arm.tables if table.alias in self.arm.keys
         )
@@ -196,7 +196,7 @@ class Events:
         return bound.transform(named)
 
     def select(self, source: _Source, frame: Frame) -> exp.Select:
-        """The events that come from one place."""
+        """Return the events of one origin."""
         key = source.key
         if key is None:
             self.asked.add("keys")
@@ -214,7 +214,7 @@ class Events:
         return build.add_where(query, [*conditions, *self.within(source.at, frame)])
 
     def within(self, at: exp.Expr, frame: Frame) -> Iterator[exp.Expr]:
-        """That an instant lies in a window, and not before the first instant of interest."""
+        """Yield the conditions that an instant is in a window and not before the first instant."""
         yield by(at, frame.t, exp.LTE, frame.order)
         if frame.tau is not None:
             after = by(at, frame.tau, exp.GT, frame.order)

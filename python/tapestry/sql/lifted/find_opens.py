@@ -1,4 +1,4 @@
-"""Instants before which no group can be an answer: what the outermost conditions demand of now().
+"""Finds instants before which no group can be an answer, by the outermost conditions on now().
 
     GROUP BY day HAVING now() >= day + INTERVAL 1 DAY        nothing of a day before its end
 
@@ -39,7 +39,7 @@ def find_opens(
 
 
 def compares_alone(part: exp.Expr) -> bool:
-    """Is it a comparison with the clock, each of whose bounds has to be met?"""
+    """Return whether a condition compares with the clock, and all its bounds must be met."""
     if not (type(part) in OPERATORS or isinstance(part, exp.Between)) or part.find(exp.Query):
         return False
     atoms = list(atoms_in(part))  # of an aggregate inside, FILTER and CASE have their own
@@ -65,7 +65,7 @@ def _lowers(formula: Formula) -> Iterator[exp.Expr]:
 
 
 def _over_key(bound: exp.Expr, places: Mapping[exp.Expr, int]) -> exp.Expr | None:
-    """The bound with the key for what carries it; None where it hangs on more."""
+    """Return the bound with key columns in place of the key; None if it depends on more."""
 
     def placed(node: exp.Expr) -> exp.Expr:
         if node not in places:

@@ -23,7 +23,7 @@ class Instants:
         return self.events.instants(alias)
 
     def in_every_case(self, table: SourceTable) -> bool:
-        """No: there are no more rows of one than the keys of the instants need."""
+        """Return False: there are no more rows of one than the keys of the instants need."""
         return False
 
     def visible(self, table: SourceTable, alias: str) -> Visible:

@@ -1,4 +1,4 @@
-"""How much an evaluation at instants has to look at: row-instants, Σ events(κ) × rows(κ).
+"""Measures the cost of an evaluation at instants: row-instants, Σ events(κ) × rows(κ).
 
 Aggregates, section 4: counted before it runs. The rows of a key are those of the uses that it
 covers, at each event of the key; the rows of the others are looked at at every instant.
@@ -72,6 +72,6 @@ def _count(name: str) -> exp.Expr:
 
 
 def _product(left: str, right: str) -> exp.Expr:
-    """Doubles: a product of two counts may be beyond all integers."""
+    """Return a product as DOUBLE: that of two counts may exceed every integer type."""
     one = exp.cast(exp.column("n", table=left), "double")
     return exp.alias_(exp.Mul(this=one, expression=exp.column("n", table=right)), "n")

@@ -1,4 +1,4 @@
-"""Which rows of a source can matter at an instant of a window: file statistics leave out the rest.
+"""Finds the rows of a source that can matter at an instant of a window, so that files are skipped.
 
     WHERE m.ts > now() - INTERVAL 30 DAYS        m.ts > tau - INTERVAL 30 DAYS
     WHERE now() >= m.due                         m.due <= t
@@ -23,7 +23,7 @@ from tapestry.sql.lifted.find_opens import compares_alone, conjuncts_of
 
 
 def ranges_of(tree: exp.Query, frame: Frame) -> dict[str, list[exp.Expr]]:
-    """By the alias of a table, what WHERE of the block that it stands in implies for its rows.
+    """Return, by alias of a table, the conditions on its rows that WHERE implies in the window.
 
     ``frame``: the instants that are evaluated; without its begin none is bounded from below.
     """

@@ -1,1 +1,1 @@
-"""What people are shown of a rewriting, and what runs read of it."""
+"""Descriptions of a rewriting: for people, and for runs that decide by them."""

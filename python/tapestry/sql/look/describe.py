@@ -71,7 +71,7 @@ def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:
 
 
 def _lifted(arm: Lifted, columns: tuple[str, ...]) -> str:
-    """An arm that is evaluated at instants: as it is written out, behind the bounds that are known.
+    """Return an arm that is evaluated at instants, written out after comments with its bounds.
 
     Its tables mean their rows that are there, at every step.
     """
@@ -88,7 +88,7 @@ def _lifted(arm: Lifted, columns: tuple[str, ...]) -> str:
 
 
 def _kept(part: RunningGroups | FirstRows) -> str:
-    """What is kept of a group."""
+    """Return a comment that says what is kept of a group."""
     rows: tuple[Arm | Block, ...] = (*part.arms, *part.blocks)
     if not rows:
         return ""
@@ -105,12 +105,12 @@ def _kept(part: RunningGroups | FirstRows) -> str:
 
 
 def _bound(change: Change) -> str:
-    """A bound over the tables that its rows are of."""
+    """Return a bound over the tables of its rows, as text."""
     return _over_sources(change.bound, change.tables)
 
 
 def _over_sources(value: exp.Expr, tables: Iterable[SourceTable]) -> str:
-    """A value over tables by the names that their author gave them."""
+    """Return a value over tables, by the names that their author gave them."""
     sources = {table.alias: table.written for table in tables}
     copy = value.copy()
     for column in copy.find_all(exp.Column):
@@ -132,7 +132,7 @@ def _arm(arm: Arm, columns: tuple[str, ...], part: Part = _PLAIN) -> exp.Select:
 
 
 def _listed(block: Arm | Block, columns: tuple[str, ...], part: Part) -> list[exp.Expr]:
-    """The select list; an audit column of answers by value over what stands beside it."""
+    """Return the select list, with audit columns of answers by value over the other items."""
 
     def value(node: exp.Expr) -> exp.Expr:
         of_place = isinstance(node, exp.Column) and node.table == PLACE
@@ -161,7 +161,7 @@ def _from(select: exp.Select, tables: Iterable[ArmTable]) -> exp.Select:
 
 
 def _on(table: ArmTable) -> list[exp.Expr] | None:
-    """What a look-up is joined on; None where the table is none."""
+    """Return the conditions that join a look-up; None if the table is none."""
     if not isinstance(table, SourceTable) or table.on is None:
         return None
     return [*table.on, *map(_written, table.within)]
@@ -172,7 +172,7 @@ def _parts_of(formula: Formula) -> list[exp.Expr]:
 
 
 def _written(formula: Formula) -> exp.Expr:
-    """A formula as a condition that is true where it is."""
+    """Return a condition that is true wherever a formula is."""
     if isinstance(formula, And):
         return _together(exp.And, exp.true(), [_written(part) for part in formula.parts])
     if isinstance(formula, Or):
@@ -223,7 +223,7 @@ def _disjunct(
 
 
 def _matches(table: Table) -> list[exp.Expr] | None:
-    """What a look-up is joined on, that its rows are there included; None where it is none."""
+    """Return the conditions that join a look-up, arrivals included; None if it is none."""
     if not isinstance(table, SourceTable) or table.on is None:
         return None
     starts = [at_most(bound, S) for bound in match_starts(table)]
@@ -231,7 +231,7 @@ def _matches(table: Table) -> list[exp.Expr] | None:
 
 
 def _never(block: Block) -> Conjunction:
-    """What an OR of nothing says: it is false."""
+    """Return the disjunct that stands for an OR of nothing: it is false."""
     return Conjunction(block.tables, (exp.false(),), (), (), ())
 
 
@@ -250,7 +250,7 @@ def _sources(conjunction: Conjunction) -> list[SourceTable]:
 
 
 def _dotted(node: exp.Expr) -> exp.Expr:
-    """Where a strategy would name a CTE: the source's own name, in its parts."""
+    """Replace the name of a CTE in a strategy's SQL by the source's own name, in its parts."""
     if isinstance(node, exp.Table) and "." in node.name:
         return exp.to_table(node.name, dialect="spark", alias=node.alias)
     return node

@@ -1,4 +1,4 @@
-"""Can an answer end? What a model keeps of "was ever", asked of a query's standard form.
+"""Tells from a query's standard form whether an answer can end, though its model keeps it.
 
 An answer holds on ``[c, d)``. It can end where a bound of time closes it, where a row that comes
 later hinders it (NOT EXISTS, and what stands for that: NOT IN, EXCEPT, the NULLs of an outer
@@ -52,7 +52,7 @@ class Endings:
 
 
 def endings(parts: Iterable[Part], catalog: Catalog) -> Endings:
-    """What may end an answer of a query in standard form."""
+    """Return the reasons why an answer of a query in standard form may end."""
     found = _Endings()
     for part in parts:
         for block in part.blocks:
@@ -64,7 +64,7 @@ def endings(parts: Iterable[Part], catalog: Catalog) -> Endings:
 
 
 class _Endings:
-    """Gathers over the conjunctions of a query, each with its sign."""
+    """Collects endings over the conjunctions of a query, each with its sign."""
 
     def __init__(self) -> None:
         self.time = False
@@ -72,7 +72,7 @@ class _Endings:
         self.groups: dict[str, None] = {}
 
     def ends(self, conjunction: Conjunction) -> None:
-        """What ends ``conjunction``."""
+        """Add the reasons why ``conjunction`` may end."""
         self.time |= bool(conjunction.uppers)
         for table in conjunction.tables:
             if isinstance(table, SourceTable) and table.on is not None:
@@ -83,7 +83,7 @@ class _Endings:
             (self.begins if exists.negated else self.ends)(exists.inner)
 
     def begins(self, conjunction: Conjunction) -> None:
-        """What begins ``conjunction``, and so ends what it hinders."""
+        """Add the reasons why ``conjunction`` may begin, and so end the row that it hinders."""
         grows = [self._later(table) for table in conjunction.tables]
         self.time |= bool(conjunction.lowers) and not any(grows)
         for exists in conjunction.exists:
@@ -96,7 +96,7 @@ class _Endings:
         return False
 
     def lifted(self, arm: AtInstants | RunningGroups | FirstRows, catalog: Catalog) -> None:
-        """What ends an answer of an arm that is grouped, ranked or limited."""
+        """Add the reasons why an answer of a grouped, ranked or limited arm may end."""
         growing = {table.alias: table.source for table in arm.tables if table.appended}
         if isinstance(arm, AtInstants):
             self._tree(arm.tree, growing)
@@ -120,7 +120,7 @@ class _Endings:
 
 
 def _changes(arm: RunningGroups, catalog: Catalog) -> bool:
-    """Does an answer of a group show, or hang on, what later rows change?"""
+    """Return whether later rows change a value that a group's answer shows or depends on."""
     shown = {column.name for item in arm.items for column in item.find_all(exp.Column)}
     for place, state in enumerate(arm.states, 1):
         if f"_s{place}" in shown and not _is_first_arrival(state, arm.blocks, catalog):
@@ -133,7 +133,7 @@ def _changes(arm: RunningGroups, catalog: Catalog) -> bool:
 
 
 def _is_first_arrival(state: State, blocks: Sequence[Block], catalog: Catalog) -> bool:
-    """Is it the least arrival of one source's rows, before which none comes?"""
+    """Return whether a state is the least arrival of one source, which no later row changes."""
     if state.kind != "least":
         return False
     for block in blocks:
@@ -150,7 +150,7 @@ def _is_first_arrival(state: State, blocks: Sequence[Block], catalog: Catalog) -
 
 
 def _goes_on(condition: exp.Expr, arm: RunningGroups) -> bool:
-    """Is a condition of HAVING true from some row on, and for good: ``count(*) >= 3``?"""
+    """Return whether a HAVING condition, once true, stays true: ``count(*) >= 3``."""
     if not isinstance(condition, (exp.GT, exp.GTE, exp.LT, exp.LTE)):
         return condition.find(exp.Column) is None or _is_of_keys(condition)
     greater, less = condition.left, condition.right
@@ -161,7 +161,9 @@ def _goes_on(condition: exp.Expr, arm: RunningGroups) -> bool:
 
 
 def _kind(value: exp.Expr, arm: RunningGroups) -> str:
-    """Of a side of a comparison: the state that it is, 'fixed', or '' for anything else."""
+    """Return the kind of a comparison's side: its state's kind, 'fixed', or '' for anything
+    else.
+    """
     value = value.unnest()
     if isinstance(value, exp.Cast) and value.to.is_type("bigint"):
         value = value.this
@@ -175,13 +177,13 @@ def _is_of_keys(value: exp.Expr) -> bool:
 
 
 def _read(node: exp.Expr, growing: Mapping[str, str]) -> dict[str, None]:
-    """The sources that grow among those that a piece of a query reads."""
+    """Return the growing sources that a piece of a query reads."""
     names = [table.alias_or_name for table in node.find_all(exp.Table)]
     return dict.fromkeys(growing[name] for name in names if name in growing)
 
 
 def _without_partner(select: exp.Select, growing: Mapping[str, str]) -> dict[str, None]:
-    """The sources of which a later row is a partner that an outer join had none of."""
+    """Return the sources whose later rows may match a row that an outer join left unmatched."""
     found: dict[str, None] = {}
     before: list[exp.Expr] = [select.args["from_"]] if select.args.get("from_") else []
     for join in select.args.get("joins") or []:
@@ -195,7 +197,7 @@ def _without_partner(select: exp.Select, growing: Mapping[str, str]) -> dict[str
 
 
 def _is_value(query: exp.Subquery) -> bool:
-    """Does a subquery stand where a value does?"""
+    """Return whether a subquery is used as a value."""
     around = query.parent
     return not isinstance(
         around,
@@ -204,7 +206,7 @@ def _is_value(query: exp.Subquery) -> bool:
 
 
 def _is_positive(node: exp.Expr) -> bool:
-    """Do only AND and OR stand above a condition, up to its query?"""
+    """Return whether only AND and OR stand above a condition, up to its query."""
     around = node.parent
     while around is not None and isinstance(around, _MONOTONE):
         if isinstance(around, exp.Where | exp.Having | exp.Join):
@@ -214,7 +216,7 @@ def _is_positive(node: exp.Expr) -> bool:
 
 
 def _is_lower(clock: exp.Expr) -> bool:
-    """Is the comparison around a reading of the clock true from some instant on?"""
+    """Return whether the comparison around a reading of the clock is true from some instant on."""
     node, around = clock, clock.parent
     while isinstance(around, exp.Paren | exp.Cast | exp.Add | exp.Sub) and around.this is node:
         node, around = around, around.parent

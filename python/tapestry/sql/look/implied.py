@@ -1,4 +1,4 @@
-"""Does a condition on a table hold wherever others do? Then rows kept for it serve them, too."""
+"""Tells whether conditions on a table imply another, so that rows kept for it serve them, too."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Columns = tuple[Column, ...]
 
 
 def all_implied(goals: Iterable[str], by: Sequence[str], columns: Columns, zone: str) -> bool:
-    """Is each of these conditions TRUE of every row of which all of ``by`` are?
+    """Return whether each of these conditions is TRUE of every row for which all of ``by`` are.
 
     Both are SQL over the columns of one table, as ``Use.conditions``. A goal is one of ``by``, or a
     comparison of a column with a constant that follows from the ranges that ``by`` leaves; False
@@ -48,7 +48,7 @@ def all_implied(goals: Iterable[str], by: Sequence[str], columns: Columns, zone:
 def _follows(
     goal: str, told: dict[int, Constraint], state: RangeState, columns: Columns, zone: str
 ) -> bool:
-    """Can it be neither FALSE nor NULL where what is ``told`` holds?"""
+    """Return whether a goal can be neither FALSE nor NULL where the ``told`` constraints hold."""
     tree = _comparison(goal, columns, zone)
     if tree is None:
         return False
@@ -60,7 +60,7 @@ def _follows(
 
 
 def _comparison(text: str, columns: Columns, zone: str) -> exp.Binary | None:
-    """A column beside a constant, written as sqlglot writes it; None for any other text.
+    """Return a comparison of a column with a constant, in sqlglot's spelling; None for other texts.
 
     The text may come from outside, and is to be run as it is: such a one calls no function.
     """
@@ -81,7 +81,7 @@ def _read(text: str, columns: Columns, zone: str) -> Constraint | None:
 
 @lru_cache(maxsize=1000)
 def _tree(text: str, columns: Columns) -> exp.Expr | None:
-    """A condition whose columns have their types; None where it cannot be read."""
+    """Return a condition with its columns typed; None if it cannot be read."""
     if len(text) > LONGEST:
         return None
     types = {column.name: column for column in columns}
@@ -98,7 +98,7 @@ def _tree(text: str, columns: Columns) -> exp.Expr | None:
 
 
 def _text(tree: exp.Expr) -> str:
-    """As it stood."""
+    """Return the text of a condition, as it was given."""
     bare = tree.copy()
     for one in bare.find_all(exp.Column):
         one.set("table", None)

@@ -1,4 +1,4 @@
-"""What was inferred of single tables, and from which conditions: what ``explain`` shows."""
+"""Lists the conditions inferred for single tables, with their reasons, for ``explain``."""
 
 from __future__ import annotations
 

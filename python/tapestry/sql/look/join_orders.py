@@ -1,6 +1,6 @@
-"""In which order a rendered statement joins its tables, and what decided it.
+"""The order in which a rendered statement joins its tables, and the reason for it.
 
-Told from the statement itself, beside the one that neither sizes nor the author's wishes decide.
+It is found by comparing the statement with one rendered without sizes and the author's wishes.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ class Joined:
 
 
 def join_orders(statement: str, undecided: str, named: Collection[str]) -> tuple[Joined, ...]:
-    """Of each SELECT of a statement that joins tables; ``undecided`` is the same without wishes
-    and sizes, ``named`` are the aliases that the author gave an order."""
+    """Return the tables of each SELECT that joins several, with the reason for their order.
+
+    ``undecided`` is the statement without wishes and sizes, ``named`` are the aliases that the
+    author gave an order.
+    """
     before = dict(_orders(undecided))
     found = []
     for place, tables in _orders(statement):
@@ -43,7 +46,7 @@ def join_orders(statement: str, undecided: str, named: Collection[str]) -> tuple
 
 
 def _orders(statement: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Place and aliases of each SELECT over several tables."""
+    """Yield the place and the aliases of each SELECT over several tables."""
     tree = parse_one(statement, dialect="spark")
     assert isinstance(tree, exp.Query)
     for name, query in steps_in(tree):
@@ -52,7 +55,7 @@ def _orders(statement: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _of_select(place: str, select: exp.Select) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The same of one SELECT; a derived table alone in FROM is looked into."""
+    """Yield the place and the aliases of one SELECT; look into a derived table alone in FROM."""
     from_, joins = select.args.get("from_"), select.args.get("joins") or []
     if from_ is not None and joins:
         yield place, tuple(one.this.alias_or_name for one in (from_, *joins))

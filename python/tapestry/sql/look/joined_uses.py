@@ -1,4 +1,4 @@
-"""Which pairs of rows a query needs of two uses of sources: what a stored join holds (network, 3).
+"""The pairs of rows that a query needs of two uses of sources, for stored joins (network, 3).
 
 A conjunction that joins both keeps a pair of their rows only if each condition on the two holds of
 it, and each condition on either. So a relation of the pairs for which those hold, wherever both
@@ -35,12 +35,12 @@ class JoinedUse:
 
     @property
     def aliases(self) -> tuple[str, str]:
-        """Those of the two uses in the whole query."""
+        """The aliases of the two uses in the whole query."""
         return self.left.alias, self.right.alias
 
 
 def joined_use(parts: Iterable[Part], left: Use, right: Use) -> JoinedUse | None:
-    """How two uses are joined; None where no equality joins them wherever a pair is read.
+    """Return how two uses are joined; None unless an equality joins them wherever a pair is read.
 
     A pair can be read where derivations begin at their bounds; other strategies read each by
     itself.
@@ -78,5 +78,5 @@ def _conditions(conjunction: Conjunction, left: str, right: str) -> Iterator[tup
 
 
 def _across(equality: exp.EQ) -> bool:
-    """Has an equality one table on each of its sides?"""
+    """Return whether an equality has exactly one table on each of its sides."""
     return len(aliases_of(equality.this)) == len(aliases_of(equality.expression)) == 1

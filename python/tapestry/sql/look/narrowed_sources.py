@@ -1,4 +1,4 @@
-"""Which sources a run asks for nothing but what arrived in its window.
+"""The sources of which a run reads only rows that arrived in its window.
 
 Told from the statement itself, as `source_reads` does: every place that reads such a source says
 that its arrival lies after τ. Whoever reads the rows after τ instead of the source, or those after
@@ -29,7 +29,7 @@ KINDS = ((False, False), (False, True), (True, False))
 def narrowed_sources(
     sources: Iterable[str], statement: Callable[[Mapping[str, Scan], bool], str]
 ) -> frozenset[str]:
-    """The sources of which a run reads only new rows; ``statement``: Q^I over scans, of few rows.
+    """Return the sources of which a run reads only new rows; ``statement`` renders Q^I.
 
     Nor does it ask for the ids of their rows, which tell one from all others.
     """

@@ -1,4 +1,4 @@
-"""Columns that show a value of a group that goes on changing: each of its values is an answer.
+"""Finds columns with a group's value that keeps changing: each of its values is an answer.
 
 ``SELECT k, count(*) … GROUP BY k`` is 1, 2, 3 … for each k, for every one of them was once an
 answer. That is rarely meant, so a run says it; a condition that closes a group by time (``HAVING
@@ -27,14 +27,14 @@ TEXT = (
 
 
 def running_values(columns: Sequence[str]) -> str:
-    """The warning about such columns; "" where there are none."""
+    """Return the warning about such columns; "" if there are none."""
     return TEXT.format(columns=", ".join(columns), current=CURRENT) if columns else ""
 
 
 def running_columns(
     arms: Sequence[Lifted], columns: Sequence[str], catalog: Catalog
 ) -> tuple[str, ...]:
-    """The columns that show such a value."""
+    """Return the columns that show such a value."""
     found: dict[str, None] = {}
     for arm in arms:
         walk = _Values(arm, catalog)
@@ -46,14 +46,16 @@ def running_columns(
 
 
 class _Values:
-    """Follows a value of a select list to what it is computed from."""
+    """Follows a value of a select list to the expressions it is computed from."""
 
     def __init__(self, arm: Lifted, catalog: Catalog) -> None:
         self.tables = {table.alias: table for table in arm.tables}
         self.catalog = catalog
 
     def runs(self, item: exp.Expr, select: exp.Select, closed: bool) -> bool:
-        """Does a value go on changing? ``closed``: a condition around waits for a time."""
+        """Return whether a value keeps changing; ``closed``: a condition around waits for a
+        time.
+        """
         closed = closed or _closes(select)
         derived = {table.alias: table for table in derived_tables(select)}
         for part in item.walk(prune=lambda one: _is_value(one) or isinstance(one, exp.Query)):
@@ -77,13 +79,13 @@ class _Values:
         return False
 
     def _grows(self, query: exp.Expr) -> bool:
-        """Does time or a later row change what a query reads? What is static alone stays."""
+        """Return whether time or later rows change a query's rows; static rows never change."""
         names = [table.alias_or_name for table in query.find_all(exp.Table)]
         known = [self.tables[name] for name in names if name in self.tables]
         return any(table.appended or table.ends for table in known) or timing.contains_now(query)
 
     def _is_steady(self, value: exp.Expr) -> bool:
-        """Is it the earliest arrival, before which nothing comes?"""
+        """Return whether a value is the earliest arrival, which no later row changes."""
         if not isinstance(value, exp.Min) or not isinstance(value.this, exp.Column):
             return False
         table = self.tables.get(value.this.table)
@@ -97,7 +99,7 @@ def _is_value(node: exp.Expr) -> bool:
 
 
 def _is_fixed(value: exp.Expr, select: exp.Select) -> bool:
-    """Do rows with one value alone pass: ``WHERE rn = 1``?"""
+    """Return whether only rows with one given value pass: ``WHERE rn = 1``."""
     clauses = (select.args.get("where"), select.args.get("having"))
     return any(
         isinstance(one, exp.EQ)
@@ -110,7 +112,7 @@ def _is_fixed(value: exp.Expr, select: exp.Select) -> bool:
 
 
 def _closes(select: exp.Select) -> bool:
-    """Does HAVING wait for a time, or WHERE for one of what is grouped by?"""
+    """Return whether HAVING waits for a time, or WHERE does for a grouping expression."""
     having, where = select.args.get("having"), select.args.get("where")
     if having is not None and timing.contains_now(having.this):
         return True
@@ -128,7 +130,7 @@ def _closes(select: exp.Select) -> bool:
 
 
 def _waits(select: exp.Select, alias: str) -> bool:
-    """Does a condition over a derived table wait for a time?"""
+    """Return whether a condition over a derived table waits for a time."""
     where = select.args.get("where")
     conditions = [] if where is None else _conjuncts(where.this)
     return any(

@@ -1,4 +1,4 @@
-"""What a rendered statement reads of each source: which range, which rows, in which branch.
+"""The reads of a rendered statement: for each source the range, the rows and the branch.
 
 Told from the statement itself, so that it holds for what runs: every SELECT over a scan's CTE, with
 the conditions in its WHERE that speak of that one table alone. Those reach the scan, where file
@@ -48,7 +48,7 @@ class Reading:
 
     @property
     def narrowed(self) -> bool:
-        """Is the range bounded from below, so that history does not matter?"""
+        """Whether the range is bounded from below, so that old rows are not read."""
         return any(" > CAST(" in text or " >= CAST(" in text for text in self.window)
 
 
@@ -72,7 +72,7 @@ def readings(statement: str, scans: Mapping[str, Scan]) -> tuple[Reading, ...]:
 
 
 def steps_in(tree: exp.Query) -> Iterator[tuple[str, exp.Query]]:
-    """The CTEs that apply no scan, by name, and the query behind them, which has none."""
+    """Yield the CTEs that apply no scan, by name, and last the query behind them, named ''."""
     for cte in tree.ctes:
         if not cte.alias.startswith(SCANS):
             yield cte.alias, cte.this
@@ -82,7 +82,7 @@ def steps_in(tree: exp.Query) -> Iterator[tuple[str, exp.Query]]:
 
 
 def arms_in(query: exp.Expr, name: str) -> Iterator[tuple[str, exp.Select]]:
-    """The SELECTs that stand beside each other, and what each is called (``Reading.place``)."""
+    """Yield the arms of a query, each SELECT with its name (``Reading.place``)."""
     arms = list(leaf_selects(query))
     for number, arm in enumerate(arms, start=1):
         branch = f"branch {number} of {len(arms)}" if len(arms) > 1 else ""
@@ -90,7 +90,7 @@ def arms_in(query: exp.Expr, name: str) -> Iterator[tuple[str, exp.Select]]:
 
 
 def branches(statement: str) -> int:
-    """How many SELECTs stand beside each other in the statement, those of its CTEs included."""
+    """Return the number of SELECTs in the arms of the statement and of its CTEs."""
     tree = parse_one(statement, dialect="spark")
     assert isinstance(tree, exp.Query)
     return sum(len(list(leaf_selects(query))) for _, query in steps_in(tree))
@@ -108,7 +108,7 @@ def _source_of(cte: exp.CTE, scans: Mapping[str, Scan]) -> str | None:
 def _of_select(
     select: exp.Select, place: str, sources: Mapping[str, str], scans: Mapping[str, Scan]
 ) -> Iterator[Reading]:
-    """The tables of the FROM clause first, then those of the subqueries."""
+    """Yield the readings of the FROM clause first, then those of the subqueries."""
     from_ = select.args.get("from_")
     relations = [] if from_ is None else [from_.this]
     relations += [join.this for join in select.args.get("joins") or []]
@@ -147,7 +147,7 @@ def _reading(place: str, alias: str, source: str, parts: list[exp.Expr], scan: S
 
 
 def _subqueries(part: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
-    """The outermost subqueries of a condition, and what they stand under."""
+    """Yield the outermost subqueries of a condition, each with the operator above it."""
     if isinstance(part, exp.Exists):
         negated = isinstance(part.find_ancestor(exp.Not, exp.Select), exp.Not)
         yield part.this, "not exists" if negated else "exists"
@@ -168,7 +168,7 @@ def _speaks_of(part: exp.Expr, alias: str) -> bool:
 
 
 def _bounds_time(part: exp.Expr) -> bool:
-    """Is it a comparison with an instant?"""
+    """Return whether a condition is a comparison with an instant."""
     compared = isinstance(part, exp.GT | exp.GTE | exp.LT | exp.LTE | exp.EQ)
     return compared and any(
         cast.is_type("timestamp", "timestamptz") and isinstance(cast.this, exp.Literal)
@@ -189,7 +189,7 @@ def _keys(part: exp.Expr, alias: str) -> Iterator[str]:
 
 
 def _over(part: exp.Expr, scan: Scan) -> str:
-    """The condition over the scan's relation: no alias, the arrival as the scan gives it."""
+    """Return the condition over the scan's relation: no alias, the arrival as the scan gives it."""
 
     def replace(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Column):

@@ -33,7 +33,7 @@ from tapestry.sql.write.dialects import for_dialect
 def static_answer(
     sql: str, catalog: Catalog, s: datetime | str, scans: Mapping[str, Scan], dialect: str = "spark"
 ) -> str:
-    """The query's text over the rows with ``arrival <= s``, every reading of the clock being s.
+    """Return the query over the rows with ``arrival <= s``, all readings of the clock being s.
 
     Rows that end are there before their end only.
 
@@ -72,7 +72,7 @@ def static_answer(
 
 
 def _definition(query: ReadQuery, dialect: str) -> exp.Query:
-    """The query in which nothing depends on the engine: total orders, no groups of no rows."""
+    """Return the query made independent of the engine: total orders, no groups of no rows."""
     if not has_orders(query.opened) and query.opened.find(*GROUPING_SETS) is None:
         return tell_apart(query.opened)
     ordered = total_orders(query.tree, query.catalog)
@@ -80,7 +80,7 @@ def _definition(query: ReadQuery, dialect: str) -> exp.Query:
 
 
 def _names(tree: exp.Query, sources: Iterable[str]) -> dict[str, str]:
-    """What the visible rows of each source are called: as nothing else in the query is."""
+    """Return a name for the visible rows of each source that is free in the query."""
     taken = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     taken |= {table.name.lower() for table in tree.find_all(exp.Table)}
     names: dict[str, str] = {}

@@ -32,7 +32,7 @@ TAU, T = ":tau", ":t"
 
 @dataclass(frozen=True)
 class Passed:
-    """The query after a step: its tree, or from the arms on what the passes over the IR take."""
+    """The query after a step: its tree, or from the arms on the state of the passes over the IR."""
 
     name: str
     why: str
@@ -49,7 +49,7 @@ class Step:
 
 
 class Rewritten(Protocol):
-    """What the steps are made from: a ``Rewriting``."""
+    """The parts of a ``Rewriting`` that the steps are made from."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class Rewritten(Protocol):
 
     @property
     def catalog(self) -> Catalog:
-        """What the query may read."""
+        """The relations that the query may read."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -65,15 +65,15 @@ class Rewritten(Protocol):
 
     @property
     def costliest(self) -> AnyStrategy:
-        """How the first instant is found."""
+        """The strategy that costs most, which finds the first instants."""
 
     def window_notes(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:
-        """What a window says of tables, and how that is known."""
+        """Return what a window implies for tables, and why."""
 
     def template(
         self, scans: Mapping[str, Scan], tau: str | None, t: str, dialect: str = "spark"
     ) -> str:
-        """Q_M or Q^I with texts for the ends of the window."""
+        """Return Q_M or Q^I with texts for the ends of the window."""
 
 
 def steps_of(passed: Iterable[Passed]) -> tuple[Step, ...]:
@@ -89,14 +89,14 @@ def steps_of(passed: Iterable[Passed]) -> tuple[Step, ...]:
 
 
 def shown(one: Passed) -> str:
-    """The query after a step as SQL."""
+    """Return the query after a step as SQL."""
     if isinstance(one.state, QueryState):
         return describe(one.state.parts, one.state.columns)
     return one.state.sql("spark", pretty=True)
 
 
 def last_steps(rewritten: Rewritten) -> tuple[Step, ...]:
-    """From the standard form to Q^I."""
+    """Return the steps from the standard form to Q^I."""
     scans = _symbolic_scans(rewritten)
     q_m = symbolic(rewritten.template(scans, None, T))
     q_i = symbolic(rewritten.template(scans, TAU, T))
@@ -106,14 +106,14 @@ def last_steps(rewritten: Rewritten) -> tuple[Step, ...]:
 
 
 def symbolic(sql: str) -> str:
-    """The statement with ``:tau`` and ``:t`` alone where a timestamp's text would be cast."""
+    """Return the statement with ``:tau`` and ``:t`` in place of casts of a timestamp's text."""
     for name in (TAU, T):
         sql = sql.replace(f"CAST('{name}' AS TIMESTAMP)", name)
     return sql
 
 
 def _symbolic_scans(rewritten: Rewritten) -> dict[str, Scan]:
-    """The sources by their names, none of their rows late."""
+    """Return scans that read the sources by their names, with no late rows."""
     scans = {}
     for name in rewritten.sources:
         source = rewritten.catalog.relations[name]
@@ -147,14 +147,14 @@ class _Solved(ArmWalk):
 
 
 def remarks(one: Passed) -> str:
-    """Comments: what a step found out beside the query that it shows."""
+    """Return comments on facts that a step found besides the query that it shows."""
     if one.name == INFERRED and isinstance(one.state, QueryState):
         return "".join(f"-- {line}\n" for line in inferences(one.state.parts))
     return solved_atoms(one)
 
 
 def solved_atoms(one: Passed) -> str:
-    """Comments: what each comparison with now() was solved to, where the step is that."""
+    """Return comments on the solution of each comparison with now(), after the step that solves."""
     solved = _Solved()
     if one.name == SOLVED and isinstance(one.state, QueryState):
         solved.parts(one.state.parts)

@@ -1,4 +1,4 @@
-"""Which rows of a source a use of it needs: what a memory of them holds (network, section 2).
+"""The rows of a source that a use of it needs, for memories (network, section 2).
 
 A row that breaks a condition on its own table is in no derivation, meets no row that looks it up
 and is no match of a subquery. So the conditions that a use has wherever it stands say which rows
@@ -44,7 +44,7 @@ class Use:
 
 
 def uses_of(parts: Iterable[Part], catalog: Catalog) -> tuple[Use, ...]:
-    """The uses that conjunctions have, in the order in which they stand there.
+    """Return the uses of sources in conjunctions, in the order in which they occur.
 
     What is read by an arm at instants has no conjunction and is none; nor is what a generator
     makes, or a table without an arrival.
@@ -73,12 +73,12 @@ def uses_of(parts: Iterable[Part], catalog: Catalog) -> tuple[Use, ...]:
 
 
 def _agreed(one: set[str], other: set[str]) -> set[str]:
-    """What is said in both of two places of a use: a row may matter in either."""
+    """Return the conditions that hold in both places of a use: a row may matter in either."""
     return one & other
 
 
 def _expressions(blocks: Iterable[Block]) -> Iterator[exp.Expr]:
-    """All that is computed of rows, in tables by value too."""
+    """Yield all expressions over rows, including those in tables by value."""
     for block in blocks:
         yield from block.select
         for conjunction in block.disjuncts:
@@ -89,10 +89,10 @@ def _expressions(blocks: Iterable[Block]) -> Iterator[exp.Expr]:
 
 
 def _places(blocks: Iterable[Block]) -> Iterator[tuple[SourceTable, tuple[exp.Expr, ...]]]:
-    """Each place of a use, with the conditions that hold of its rows where they matter there,
-    those that others imply among them.
+    """Yield each place of a use, with the conditions on its rows where they matter there.
 
-    A look-up's row matters where its ON holds: what WHERE says of it, it says of NULLs too.
+    Inferred conditions are among them. A look-up's row matters where its ON holds: a condition in
+    WHERE may speak of NULLs in its place, too.
     """
     for block in blocks:
         yield from _in_tables(block.tables)
@@ -119,7 +119,7 @@ def _in_tables(tables: Iterable[Table]) -> Iterator[tuple[SourceTable, tuple[exp
 
 
 def _own_text(condition: exp.Expr, alias: str) -> str:
-    """A condition on one table as SQL over its columns; "" where it says more than those do."""
+    """Return a condition on one table as SQL over its columns; "" if it depends on more."""
     columns = list(condition.find_all(exp.Column))
     if not columns or any(column.table != alias for column in columns):
         return ""
@@ -127,7 +127,7 @@ def _own_text(condition: exp.Expr, alias: str) -> str:
 
 
 def bare_text(condition: exp.Expr, named: Callable[[exp.Column], str]) -> str:
-    """A condition as SQL over columns that are ``named``; "" where it says more than those do.
+    """Return a condition as SQL over ``named`` columns; "" if it depends on more than those.
 
     A function that no engine's documents fix is left out: it may be another one tomorrow. So are
     the author's comments: they say nothing of rows, and other ones make no other memory.

@@ -1,4 +1,4 @@
-"""What a window says of tables, and how that is known: what ``explain`` shows above Q^I.
+"""Notes on the ranges that a window gives to tables, and why, which ``explain`` shows above Q^I.
 
 Ranges of time come from the window over a chain of conditions and assumptions; other ranges from
 what a run measures of its few rows, which are not known before.
@@ -44,7 +44,7 @@ def window_notes(
 
 
 def _of_time(conjunction: Conjunction, frame: Frame, at_bounds: bool) -> Iterator[str]:
-    """The ranges of the tables of a conjunction; of its subqueries' where it begins at a bound."""
+    """Yield notes on the ranges of a conjunction's tables, and of its subqueries' ``at_bounds``."""
     here = frame.within(conjunction.conditions, conjunction.tables)
     inner = [one.inner for one in conjunction.exists if at_bounds]
     for branch in split_by_bound(conjunction.lowers, here):
@@ -75,7 +75,7 @@ def _ranges(
 
 
 def _told(conditions: Iterable[exp.Expr], tables: Iterable[Table], frame: Frame) -> Iterator[Told]:
-    """The edges of the net, each with the condition or the assumption that it is."""
+    """Yield the edges of the net of instants, each with its condition or assumption."""
     order, joined = frame.order, tuple(tables)
     for condition in conditions:
         text = condition.sql("spark")
@@ -87,7 +87,7 @@ def _told(conditions: Iterable[exp.Expr], tables: Iterable[Table], frame: Frame)
 
 
 def way_between(start: Node, end: Node, told: Iterable[Told]) -> list[str]:
-    """What says, together, that ``start`` is not so long after ``end`` (Bellman and Ford)."""
+    """Return the texts that together bound how long ``start`` is after ``end`` (Bellman-Ford)."""
     edges = list(told)
     best: dict[Node, tuple[int, tuple[str, ...]]] = {start: (0, ())}
     for _ in range(len({node for (one, other, _), _ in edges for node in (one, other)})):
@@ -101,7 +101,7 @@ def way_between(start: Node, end: Node, told: Iterable[Told]) -> list[str]:
 
 
 def _of_measured(asked: BranchRows) -> str:
-    """Which columns a run asks the least and the greatest value of, and of which rows."""
+    """Return a note on the columns whose least and greatest values a run measures, and the rows."""
     alias = asked.tables[0].alias
     columns = ", ".join(f"{alias}.{name}" for name, _ in asked.ends)
     rows = " AND ".join(one.sql("spark") for one in asked.conditions)

@@ -1,1 +1,1 @@
-"""From a resolved query to standard form: ORs of ANDs, time atoms solved, [NOT] EXISTS."""
+"""Brings a resolved query to standard form: ORs of ANDs, time atoms solved, [NOT] EXISTS."""

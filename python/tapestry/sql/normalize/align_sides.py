@@ -27,7 +27,7 @@ _A_UNIT = 20
 
 
 class ValueTypes:
-    """The type of each value, found out once: a UNION of many arms asks again for each arm.
+    """The types of values, cached, as a UNION of many arms asks for each of them often.
 
     The kind of a value whose type is not certain is its shape: two of one shape are of one type.
     """
@@ -71,7 +71,7 @@ def sides_of(node: exp.SetOperation) -> list[exp.Query]:
 
 @dataclass
 class _Column:
-    """One column of the sides that were gone over: their type, and which of them are cast to it."""
+    """One column of the sides visited so far: their type, and the sides that are cast to it."""
 
     first: exp.Expr
     kind: str
@@ -89,13 +89,13 @@ class _Column:
         return cls(first, kinds.of(first), type_of(first), even)
 
     def common(self, other: _Column) -> str | None:
-        """The type to cast both to; "" where they have one already, None where nobody knows."""
+        """Return the type to cast both to; "" if they have one already, None if it is unknown."""
         if self.kind == other.kind:
             return ""
         return (common_type(self.name, other.name) or None) if self.name and other.name else None
 
     def add(self, other: _Column, number: int, name: str | None) -> None:
-        """Put another side beside those so far, ``number`` of them with it."""
+        """Add the column of another side to those so far; ``number`` sides with it."""
         even = self.even and other.even
         if name and even:
             self.kind, self.name, self.cast = f":{name}", name, number

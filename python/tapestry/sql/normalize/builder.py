@@ -72,7 +72,7 @@ _ROW = 40
 
 
 class Builder:
-    """Makes arms of queries; ``top``: of the outermost one, or of an arm of its UNION ALL."""
+    """Builds arms of queries; ``top``: of the outermost one, or of an arm of its UNION ALL."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -87,13 +87,13 @@ class Builder:
 
     # -- queries ------------------------------------------------------------------------------
     def query(self, node: exp.Expr, scope: Scope, top: bool = False) -> Bag | SetQuery | UnionAll:
-        """A query's arms; is it the outermost one, or an arm of its UNION ALL or UNION (top)?"""
+        """Return a query as arms; ``top``: it is the outermost one or an arm of its UNION [ALL]."""
         return self.query_in(self.place, node, scope, top)
 
     def query_in(
         self, around: tuple[int, ...], node: exp.Expr, scope: Scope, top: bool = False
     ) -> Bag | SetQuery | UnionAll:
-        """The same, in a place of its own inside of another one.
+        """Return a query as arms, in a place of its own inside of another one.
 
         What stands in FROM sees nothing of the query around: each use of a view or CTE, and each
         derived table, is in none, and its aliases mean tables of its own.
@@ -105,7 +105,7 @@ class Builder:
             self.place = before
 
     def query_here(self, node: exp.Expr, scope: Scope, top: bool) -> Bag | SetQuery | UnionAll:
-        """The same, in its place."""
+        """Return a query as arms, in the current place."""
         while isinstance(node, exp.Subquery):
             scope = with_ctes(node, scope)
             node = node.this
@@ -151,7 +151,7 @@ class Builder:
         return Bag(tuple(arms))
 
     def output(self, item: exp.Expr, scope: Scope) -> exp.Expr:
-        """An item of the select list."""
+        """Return an item of the select list over columns of tables."""
         return self.resolve(item.this if isinstance(item, exp.Alias) else item, scope)
 
     # -- the FROM clause ----------------------------------------------------------------------
@@ -166,7 +166,7 @@ class Builder:
         return rows
 
     def generated(self, row: Way, node: exp.Lateral, scope: Scope) -> list[Way]:
-        """A row of FROM with each of the rows that a generator makes of it."""
+        """Return a row of FROM with each of the rows that a generator makes of it."""
         argument = self.resolve(node.this.this, Scope(row.columns, scope.ctes, scope))
         return self.exploded.way(row, node, argument, self.names, self.place)
 
@@ -267,7 +267,7 @@ class Builder:
     def looked_up(
         self, kept: list[Way], other: list[Way], node: exp.Join, scope: Scope
     ) -> list[Way]:
-        """Rows of one side, each with what it meets in a static table or NULLs; else nothing."""
+        """Return rows of one side, each with its matches in a static table or NULLs; else []."""
         result: list[Way] = []
         for row in kept if len(other) == 1 else ():
             columns = {**row.columns, **other[0].columns}
@@ -286,14 +286,14 @@ class Builder:
         return result
 
     def joined(self, left: Way, right: Way, node: exp.Join, scope: Scope) -> Way:
-        """A row of each side beside each other."""
+        """Return a row of both sides, joined."""
         spend(_ROW + len(left.tables) + len(right.tables), "ways to form a row of FROM")
         columns = {**left.columns, **right.columns}
         where = all_of(left.where, right.where, self.on(columns, node, scope))
         return Way(left.tables + right.tables, where, columns, left.keys + right.keys)
 
     def on(self, columns: Mapping[str, Columns], node: exp.Join, scope: Scope) -> Formula:
-        """What ON demands."""
+        """Return the condition of ON as a formula."""
         if node.args.get("on") is None:
             return TRUE
         return self.condition(node.args["on"], Scope(columns, scope.ctes, scope))
@@ -353,7 +353,7 @@ class Builder:
 
 @dataclass(frozen=True)
 class _Context:
-    """What ``normalize_conditions`` asks of the builder, in one scope."""
+    """The builder in one scope, as ``normalize_conditions`` needs it."""
 
     builder: Builder
     scope: Scope

@@ -1,4 +1,4 @@
-"""A generator behind a FROM clause, as another source in the place of the one that it is about.
+"""Replaces a generator behind a FROM clause by a source that is made of the table it reads.
 
     FROM m LATERAL VIEW explode(m.tags) t AS tag    one row of FROM for each (row of m, place in it)
 
@@ -38,7 +38,7 @@ class ExplodedSources:
 
     @property
     def catalog(self) -> Catalog:
-        """The catalog with them."""
+        """The catalog with these sources added."""
         return replace(self.bare, relations={**self.bare.relations, **self.made})
 
     def way(
@@ -78,7 +78,7 @@ class ExplodedSources:
         ]
 
     def owner(self, way: Way, lateral: exp.Lateral, argument: exp.Expr) -> SourceTable | None:
-        """The table whose columns a generator is about; None where it is about none."""
+        """Return the table whose columns a generator reads; None if it reads none."""
         text = lateral.this.sql("spark")
         if timing.contains_now(argument) or argument.find(exp.Query) is not None:
             raise Refusal(
@@ -150,7 +150,7 @@ def _bare(argument: exp.Expr) -> exp.Expr:
 
 
 def _columns(source: Exploded, alias: str, argument: exp.Expr, with_place: bool) -> list[exp.Expr]:
-    """What the columns of a generator are, in order and typed where the argument is."""
+    """Return the columns of a generator, in order, typed where its argument is."""
     kind = argument.type
     known = kind is not None and kind.is_type("array", "map")
     types = list(kind.expressions) if kind is not None and known else []
@@ -167,7 +167,7 @@ def _columns(source: Exploded, alias: str, argument: exp.Expr, with_place: bool)
 
 
 def _with_row(key: exp.Expr, alias: str, row: exp.Column) -> exp.Expr:
-    """A part of a key in which the row of the base stands for what is generated of it."""
+    """Return a part of a key with the base's row id in place of the generated row's."""
 
     def replaced(node: exp.Expr) -> exp.Expr:
         of_owner = isinstance(node, exp.Column) and node.table == alias and node.name == ROW_ID

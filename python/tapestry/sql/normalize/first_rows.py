@@ -36,7 +36,7 @@ _AT_MOST = (exp.LTE, exp.LT, exp.EQ)
 def first_rows(
     lifted: AtInstants, node: exp.Expr, scope: Scope, builder: Builder
 ) -> FirstRows | None:
-    """The first rows that are the answers of a block; None where its answers are others."""
+    """Return the arm as first rows of keys; None if its answers are others."""
     if not isinstance(node, exp.Select):
         return None
     ranked = _limited(node, scope) if node.args.get("limit") is not None else _ranked(node, scope)
@@ -72,7 +72,7 @@ def first_rows(
 
 @dataclass
 class _Ranked:
-    """A block of ranks: what it ranks by, how many it keeps, and what is listed of them."""
+    """A block of ranks: its order, the number of rows that it keeps, and its select list."""
 
     block: exp.Select
     scope: Scope
@@ -86,7 +86,7 @@ class _Ranked:
     """Values that are listed and are neither keys nor ordered by."""
 
     def __post_init__(self) -> None:
-        """Order by each value once; rows of one key are equal in it."""
+        """Remove repeated values from the order, and keys, which are equal in rows of one key."""
         values, order = list(self.keys), list[exp.Expr]()
         for one in self.order:
             if one.this not in values:
@@ -95,7 +95,7 @@ class _Ranked:
         self.order = order
 
     def rows(self) -> exp.Select:
-        """The rows of the block: keys, what orders them, what is listed."""
+        """Return the rows of the block: keys, ordering values, listed values."""
         values = [*self.keys, *(one.this for one in self.order), *self.found]
         rows = self.block.copy()
         for clause in ("with_", "order", "limit", "distinct"):
@@ -141,7 +141,7 @@ def _limited(node: exp.Select, scope: Scope) -> _Ranked | None:
 
 
 def _output(ordered: exp.Expr, items: Mapping[str, exp.Expr]) -> exp.Expr:
-    """What is ordered by, where it is named as in the select list."""
+    """Return an item of ORDER BY, with a name of the select list replaced by its item."""
     value = ordered.this
     if isinstance(value, exp.Column) and not value.table and value.name in items:
         ordered = ordered.copy()
@@ -177,7 +177,7 @@ def _ranked(node: exp.Select, scope: Scope) -> _Ranked | None:
 
 @dataclass(frozen=True)
 class _Above:
-    """What blocks above a block of ranks list, and demand, of its columns ``alias.…``."""
+    """The select list and conditions of blocks above a block of ranks, over ``alias.…``."""
 
     alias: str
     inner: Mapping[str, exp.Expr]
@@ -185,7 +185,7 @@ class _Above:
     conditions: list[exp.Expr]
 
     def names(self, node: exp.Expr) -> set[str]:
-        """The columns that a value is of."""
+        """Return the columns of that alias in a value."""
         columns = node.find_all(exp.Column)
         return {one.name.lower() for one in columns if one.table.lower() == self.alias}
 
@@ -225,7 +225,7 @@ def _over(node: exp.Select, scope: Scope, windows: list[str], above: _Above) -> 
 
 
 def _ranks(window: exp.Expr) -> bool:
-    """Is it the place of a row in an order?"""
+    """Return whether a window function gives the place of a row in an order."""
     ranks = isinstance(window, exp.Window) and isinstance(
         window.this, exp.RowNumber | exp.Rank | exp.DenseRank
     )
@@ -233,7 +233,7 @@ def _ranks(window: exp.Expr) -> bool:
 
 
 def _at_most(condition: exp.Expr, alias: str) -> tuple[str, int] | None:
-    """The column of a derived table that is to be at most a number, and that number.
+    """Return the rank column that a condition limits, and the limit; None for other conditions.
 
     A rank is at least 1: to be 1 is to be at most 1.
     """
@@ -255,7 +255,7 @@ def _at_most(condition: exp.Expr, alias: str) -> tuple[str, int] | None:
 
 
 def _below(node: exp.Select, scope: Scope) -> tuple[str, exp.Select, Scope] | None:
-    """The one block that a block reads, the name that it has there, and what it sees."""
+    """Return the one block that a block reads, with its alias and its scope."""
     from_ = node.args.get("from_")
     if from_ is None:
         return None
@@ -280,7 +280,7 @@ def _below(node: exp.Select, scope: Scope) -> tuple[str, exp.Select, Scope] | No
 
 
 def _replaced(node: exp.Expr, alias: str, inner: Mapping[str, exp.Expr]) -> exp.Expr:
-    """A value over the columns of a block, over what these are."""
+    """Return a value over a block's columns, with the items of that block in their place."""
 
     def read(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Column) and part.table.lower() == alias:

@@ -45,7 +45,7 @@ class _Count:
         self.generates = False
 
     def of(self, node: exp.Expr, scope: Scope) -> int:
-        """Those of a query: of a set operation, of the side that has most."""
+        """Return the outer joins of a query, or of the side of a set operation that has most."""
         if id(node) not in self.known:
             self.known[id(node)] = node, self.made(node, scope)
         return self.known[id(node)][1]
@@ -89,7 +89,7 @@ class _Count:
 def growing_look_up(
     tables: tuple[ArmTable, ...], on: Formula, columns: Iterable[exp.Expr]
 ) -> SourceTable | None:
-    """The right side of a LEFT JOIN as a look-up, whatever it is of time; None where it is none.
+    """Return the right side of a LEFT JOIN as a look-up, even if it grows; None if it cannot be.
 
     It is one table, ``on`` asks for no other one, and no column reads the clock.
     """

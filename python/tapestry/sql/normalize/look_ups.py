@@ -1,4 +1,4 @@
-"""A LEFT JOIN to a static table as one join: recognised, and taken apart again.
+"""Recognises a LEFT JOIN to a static table as a look-up, and takes one apart again.
 
     m ⟕ d  =  (m ⋈ d)  ∪  (m with NULLs where NOT EXISTS d)
 
@@ -43,7 +43,7 @@ _T = TypeVar("_T", Table, ArmTable)
 def look_up(
     tables: tuple[ArmTable, ...], on: Formula, columns: Iterable[exp.Expr]
 ) -> SourceTable | None:
-    """The right side of a LEFT JOIN as a look-up; None where it is none.
+    """Return the right side of a LEFT JOIN as a look-up; None if it is none.
 
     It is one static table, all of its ``columns`` are the table's own (an expression of them
     need not be NULL where they are), and ``on`` is a conjunction of opaque conditions.
@@ -65,7 +65,7 @@ def looked_up(tables: Iterable[Table | ArmTable]) -> list[SourceTable]:
 
 
 def with_on(table: _T, change: Change) -> _T:
-    """The table with what it is looked up on changed; any other table as it is."""
+    """Return a look-up with its join conditions changed; any other table as it is."""
     if not isinstance(table, SourceTable) or table.on is None:
         return table
     within = tuple(_changed_formula(part, change) for part in table.within)
@@ -89,7 +89,7 @@ def take_apart(arm: Arm, table: SourceTable) -> tuple[Arm, Arm]:
 
 
 def bounded_ways(arms: Iterator[Arm]) -> list[Arm]:
-    """The arms that look-ups are taken apart to; Refusal where there are too many."""
+    """Return the arms of look-ups taken apart; raise Refusal if there are too many."""
     kept: list[Arm] = []
     for arm in arms:
         kept.append(arm)
@@ -127,7 +127,7 @@ def _changed_formula(formula: Formula, change: Change) -> Formula:
 
 
 def _is_null(node: exp.Expr) -> bool:
-    """Is it certainly NULL? Casts and arithmetic of NULL are."""
+    """Return whether an expression is certainly NULL, as casts and arithmetic of NULL are."""
     if isinstance(node, exp.Cast | exp.Paren):
         return _is_null(node.this)
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):

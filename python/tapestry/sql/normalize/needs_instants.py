@@ -1,4 +1,4 @@
-"""Which arms are evaluated at instants (strategy 5), and what identifies their answers.
+"""Tells which arms are evaluated at instants (strategy 5), and what identifies their answers.
 
 Aggregates, window functions, LIMIT and scalar subqueries, at whatever depth: aggregates, section 1.
 """
@@ -16,12 +16,12 @@ from tapestry.sql.read.refuse_unsupported import is_global_aggregate
 
 
 def needs_instants(node: exp.Expr, scope: Scope) -> bool:
-    """Has an arm, at any depth, what only an evaluation at instants covers?"""
+    """Return whether an arm, at any depth, has a part that requires evaluation at instants."""
     return any(True for _ in _reasons(node, scope, set()))
 
 
 def _reasons(node: exp.Expr, scope: Scope, opened: set[int]) -> Iterator[exp.Expr]:
-    """The queries of an arm that only an evaluation at instants covers, CTEs included."""
+    """Yield the queries of an arm that require evaluation at instants, CTEs included."""
     while isinstance(node, exp.Subquery):
         scope = with_ctes(node, scope)
         if node.args.get("limit") is not None:
@@ -55,7 +55,7 @@ def _counts(node: exp.Query) -> bool:
 
 
 def _looked_at(query: exp.Expr) -> exp.Expr:
-    """A subquery without what EXISTS does not look at."""
+    """Return a subquery without the parts that EXISTS ignores."""
     inner = query.unnest() if isinstance(query, exp.Subquery) else query
     if not isinstance(query.parent, exp.Exists) or not isinstance(inner, exp.Select):
         return query
@@ -76,7 +76,7 @@ def _in_with(query: exp.Expr) -> bool:
 
 
 def is_scalar(query: exp.Subquery) -> bool:
-    """Does a subquery stand where a value does?"""
+    """Return whether a subquery is used as a value."""
     parent = query.parent
     if isinstance(parent, exp.In):
         return query.arg_key != "query"

@@ -1,4 +1,4 @@
-"""Small questions about the nodes of a resolved query, and what its conditions say of the clock."""
+"""Predicates on nodes of a resolved query, and the readings of the clock in its conditions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def with_clocks(node: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 def is_name(node: exp.Expr) -> TypeGuard[exp.Column]:
-    """Is this a column as the author wrote it, which a scope says the meaning of?"""
+    """Return whether a node is a column as the author wrote it, to be resolved by a scope."""
     return isinstance(node, exp.Column) and not node.meta.get(RESOLVED)
 
 
@@ -49,19 +49,19 @@ def own_size(query: exp.Expr) -> int:
 
 
 def has_laterals(join: exp.Join) -> bool:
-    """Stands a generator behind the join? It makes no row of a look-up that found nothing."""
+    """Return whether a generator follows the join; it makes no row of a look-up without a match."""
     select = join.find_ancestor(exp.Select)
     return select is not None and bool(select.args.get("laterals"))
 
 
 def is_listed(node: exp.Expr) -> bool:
-    """Are the columns of a relation given names in FROM?"""
+    """Return whether the columns of a relation are given names in FROM."""
     alias = node.args.get("alias")
     return alias is not None and bool(alias.columns)
 
 
 def without_order(node: exp.Expr) -> exp.Expr:
-    """EXISTS does not care for ORDER BY, nor for a LIMIT of at least one row."""
+    """Remove ORDER BY, and a LIMIT of at least one row, which EXISTS ignores."""
     copy = node.copy()
     copy.set("order", None)
     limit = copy.args.get("limit")  # or FETCH, which is refused
@@ -72,7 +72,7 @@ def without_order(node: exp.Expr) -> exp.Expr:
 
 
 def narrowed(arm: Arm, condition: exp.Expr) -> Arm:
-    """The rows of an arm of which a condition holds, too."""
+    """Return the arm restricted by a further condition."""
     return Arm(arm.tables, all_of(arm.where, Condition(condition)), arm.select)
 
 

@@ -38,7 +38,7 @@ _CONDITION = 4
 
 
 class Context(Protocol):
-    """What the normalization needs of the block around the condition."""
+    """The scope of the block around a condition, as the normalization needs it."""
 
     def resolve(self, node: exp.Expr) -> exp.Expr:
         """The expression over the block's base tables."""
@@ -81,7 +81,7 @@ class _Truth:
         return self.known[key][1]
 
     def made(self, node: exp.Expr, wanted: str) -> Formula:
-        """The same, not known yet."""
+        """Return the formula for ``node`` being ``wanted``, not cached."""
         while isinstance(node, exp.Paren):
             node = node.this
         if isinstance(node, exp.Boolean):

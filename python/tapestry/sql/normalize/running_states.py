@@ -38,7 +38,7 @@ _CLAUSES = frozenset(
 def running_states(
     lifted: AtInstants, node: exp.Expr, scope: Scope, builder: Builder
 ) -> RunningGroups | None:
-    """The groups of a block by their states; None where they do not give its answers."""
+    """Return the groups of a block by their states; None if these do not give its answers."""
     if not isinstance(node, exp.Select) or not _plain(node):
         return None
     group, having = node.args.get("group"), node.args.get("having")
@@ -78,7 +78,7 @@ def ways_of(rows: exp.Select, scope: Scope, builder: Builder) -> tuple[Arm, ...]
 
 
 def _rows(node: exp.Select, values: list[exp.Expr]) -> exp.Select:
-    """The rows of a block, before it groups them: what is read of each."""
+    """Return the rows of a block before it groups them, with the values that are read of each."""
     listed = [exp.alias_(value.copy(), f"_r{n}") for n, value in enumerate(values)]
     rows = node.copy()
     for clause in ("with_", "group", "having", "distinct", "order"):
@@ -88,11 +88,11 @@ def _rows(node: exp.Select, values: list[exp.Expr]) -> exp.Select:
 
 
 class NoStatesError(Exception):
-    """Running states do not cover a block."""
+    """A block that running states do not cover."""
 
 
 def _plain(node: exp.Select) -> bool:
-    """Is it one block of groups, all of whose clauses are free of subqueries?"""
+    """Return whether a block groups, and all of its clauses are free of subqueries."""
     clauses = {name for name, value in node.args.items() if value and name != "with_"}
     if not clauses <= _CLAUSES or node.args.get("from_") is None:
         return False
@@ -104,14 +104,14 @@ def _plain(node: exp.Select) -> bool:
 
 
 def _holds(arm: Arm) -> bool:
-    """Does a row hold for one interval, which its own rows say?"""
+    """Return whether a row holds for one interval, which its own columns decide."""
     parts = arm.where.parts if isinstance(arm.where, And) else (arm.where,)
     return all(isinstance(part, Condition | TimeAtom) for part in parts)
 
 
 @dataclass
 class _Reader:
-    """Reads aggregates as states; ``rows`` are what is read of each row."""
+    """Reads aggregates as states; ``rows`` are the values that are read of each row."""
 
     keys: list[exp.Expr]
     rows: list[exp.Expr] = field(default_factory=list)
@@ -177,7 +177,7 @@ class _Reader:
         raise NoStatesError
 
     def counted(self, node: exp.Count, where: exp.Expr | None) -> exp.Expr:
-        """``count(…)``."""
+        """Return ``count(…)`` over states."""
         if isinstance(node.this, exp.Star):
             one = exp.Literal.number(1)
             return self.column(0) if where is None else self.state("values", one, where)
@@ -190,7 +190,7 @@ class _Reader:
         return self.state(kind, values[0], where)
 
     def held(self, condition: exp.Expr, where: exp.Expr | None) -> exp.Expr:
-        """How many rows a condition holds for."""
+        """Return the number of rows for which a condition holds."""
         return self.state("values", _where(exp.Literal.number(1), condition), where)
 
     def summed(self, node: exp.Sum, where: exp.Expr | None) -> exp.Expr:
@@ -212,7 +212,7 @@ class _Reader:
         return _if_any(counted, as_type(total, name))
 
     def state(self, kind: str, value: exp.Expr, where: exp.Expr | None) -> exp.Expr:
-        """The column of a state, which is kept once."""
+        """Return the column of a state, adding the state if it is new."""
         value = value if where is None else _where(value, where)
         if value not in self.rows[len(self.keys) :]:
             self.rows.append(value.copy())
@@ -232,5 +232,5 @@ def _where(value: exp.Expr, condition: exp.Expr) -> exp.Expr:
 
 
 def _if_any(count: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """NULL for a group in which there is no value."""
+    """Return the value, or NULL for a group in which nothing is counted."""
     return _where(value, exp.GT(this=count.copy(), expression=exp.Literal.number(0)))

@@ -1,4 +1,4 @@
-"""What names stand for: the ways to form a row of FROM, and where columns and CTEs are found."""
+"""The meaning of names: the ways to form a row of FROM, and the scopes of columns and CTEs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Columns = Mapping[str, exp.Expr]
 
 @dataclass(frozen=True)
 class Way:
-    """One way to form a row of a FROM clause: its tables, its condition, what each column is."""
+    """One way to form a row of a FROM clause: its tables, condition and columns' expressions."""
 
     tables: tuple[ArmTable, ...]
     where: Formula
@@ -27,14 +27,14 @@ class Way:
 
 @dataclass(frozen=True)
 class Scope:
-    """Where columns and CTEs are looked up: this block first, then the blocks around it."""
+    """The columns and CTEs visible in a block: its own first, then those of blocks around it."""
 
     columns: Mapping[str, Columns]
     ctes: Mapping[str, tuple[exp.Query, Scope]]
     parent: Scope | None = None
 
     def column(self, node: exp.Column) -> exp.Expr:
-        """What a column stands for, of this block or of the one around it; else Refusal."""
+        """Return the expression of a column of this block or the one around it; else Refusal."""
         scope: Scope | None = self
         blocks = 0
         while scope is not None:

@@ -42,7 +42,7 @@ Term: TypeAlias = Condition | Lower | Upper | Exists
 
 @dataclass(frozen=True)
 class _Terms:
-    """A conjunction in the making: its terms by number, in their order."""
+    """A conjunction under construction: its terms by number, in their order."""
 
     numbers: tuple[int, ...] = ()
 
@@ -56,12 +56,12 @@ class _Terms:
         return _Terms(self.numbers + more)
 
     def implied_by(self, other: _Terms) -> bool:
-        """Has the other conjunction all terms of this one (and so adds nothing beside it)?"""
+        """Return whether the other conjunction has all terms, and so adds nothing to this one."""
         return self.all <= other.all
 
 
 class StandardForms:
-    """What arms are in standard form; each table by value of the query is formed once."""
+    """Brings arms to standard form; each table by value of the query is formed once."""
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[DerivedTable, ValueTable]] = {}
@@ -104,14 +104,14 @@ class _Expansion:
         """By the identity of a formula, which is kept so that this stays its own."""
 
     def of(self, formula: Formula) -> list[_Terms]:
-        """The conjunctions that the formula is a disjunction of."""
+        """Return the conjunctions whose disjunction is the formula."""
         if id(formula) not in self.done:
             spend(1, "terms of alternatives")
             self.done[id(formula)] = (formula, self.made(formula))
         return self.done[id(formula)][1]
 
     def made(self, formula: Formula) -> list[_Terms]:
-        """The same, not known yet."""
+        """Return the conjunctions of a formula, not cached."""
         if isinstance(formula, Condition | Lower | Upper):
             return [self.single(formula)]
         if isinstance(formula, ExistsFormula):
@@ -140,7 +140,7 @@ class _Expansion:
         return product
 
     def single(self, term: Term) -> _Terms:
-        """One term: how it is called in this expansion."""
+        """Return one term as a conjunction, under its number in this expansion."""
         number = self.numbers.setdefault(term, len(self.terms))
         if number == len(self.terms):
             self.terms.append(term)
@@ -175,7 +175,7 @@ class _Expansion:
 
 
 def _flattened(conjunction: Conjunction) -> Conjunction:
-    """Inside an EXISTS, EXISTS(r and EXISTS(u)) is EXISTS(r, u): a positive level is a join."""
+    """Merge EXISTS(r and EXISTS(u)) inside an EXISTS into EXISTS(r, u): it is a join."""
     tables, kept = conjunction.tables, list[Exists]()
     conditions, lowers, uppers = conjunction.conditions, conjunction.lowers, conjunction.uppers
     for exists in conjunction.exists:

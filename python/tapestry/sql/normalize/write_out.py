@@ -37,7 +37,7 @@ UNSEEN = ""
 
 
 def lifted_arm(node: exp.Expr, scope: Scope, catalog: Catalog, names: Names) -> AtInstants:
-    """An arm that is evaluated at instants, written out; and what identifies its answers."""
+    """Return an arm that is evaluated at instants, written out, with its answers' identity."""
     writer = WriteOut(catalog, names)
     tree = writer.query(node, scope, {})
     by_value = by_values(tree)
@@ -197,7 +197,7 @@ class WriteOut:
         return exp.Subquery(this=query, alias=_alias(alias))
 
     def part(self, node: exp.Expr, scope: Scope, aliases: Aliases) -> exp.Expr:
-        """What stands in a clause, with its columns and the subqueries in it."""
+        """Return an expression of a clause, with its columns and subqueries written out."""
 
         def replace(part: exp.Expr) -> exp.Expr:
             if isinstance(part, exp.Column) and aliases.get(part.table) == UNSEEN:
@@ -258,7 +258,7 @@ def _modified(node: exp.Expr) -> bool:
 
 
 def _around(inner: exp.Subquery, node: exp.Expr) -> exp.Select:
-    """``SELECT columns FROM (…)``: what LIMIT behind parentheses applies to."""
+    """Return ``SELECT columns FROM (…)``, to which a LIMIT behind parentheses applies."""
     inner.set("alias", _alias("_q"))
     names = inner.this.named_selects
     listed = [exp.column(exp.to_identifier(name, quoted=True), table="_q") for name in names]

@@ -1,1 +1,1 @@
-"""Two versions of what a query reads: which keys of it may differ, and its rows of these keys."""
+"""Compares two versions of a query's sources: the keys that may differ, and the rows of these."""

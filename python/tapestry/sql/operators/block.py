@@ -13,7 +13,7 @@ from tapestry.sql.facts.grouping import aggregates, is_limited, own_parts
 
 
 class NotComparedError(Exception):
-    """What a query holds that is not compared between two versions: all of it is computed."""
+    """A construct whose two versions cannot be compared, so that the query is computed whole."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class JoinedRelation:
 
     @property
     def looked_at(self) -> bool:
-        """Does its join only ask whether it has a row (LEFT SEMI, LEFT ANTI)?"""
+        """Whether its join only asks whether it has a row (LEFT SEMI, LEFT ANTI)."""
         return self.kind in ("SEMI", "ANTI")
 
     @property
@@ -48,13 +48,13 @@ class JoinedRelation:
 
 @dataclass(frozen=True)
 class SelectBlock:
-    """A SELECT. Raises NotComparedError for a FROM clause that is not."""
+    """A SELECT. Raises NotComparedError for a FROM clause that cannot be compared."""
 
     node: exp.Select
 
     @cached_property
     def relations(self) -> tuple[JoinedRelation, ...]:
-        """Those of its FROM clause, in the order written."""
+        """The relations of its FROM clause, in the order written."""
         from_ = self.node.args.get("from_")
         if from_ is None:
             return ()
@@ -70,12 +70,12 @@ class SelectBlock:
 
     @cached_property
     def aliases(self) -> frozenset[str]:
-        """What its FROM clause calls its relations, without those of LATERAL VIEW."""
+        """The aliases in its FROM clause, without those of LATERAL VIEW."""
         return frozenset(one.alias for one in self.relations)
 
     @cached_property
     def generated(self) -> frozenset[str]:
-        """What its LATERAL VIEWs are called."""
+        """The aliases of its LATERAL VIEWs."""
         return frozenset(one.alias for one in self.node.args.get("laterals") or [])
 
     @cached_property
@@ -109,13 +109,13 @@ class SelectBlock:
 
     @cached_property
     def grouped(self) -> bool:
-        """Does it take rows together, by GROUP BY or all of them?"""
+        """Whether it aggregates rows, by GROUP BY or all of them."""
         group = self.node.args.get("group") is not None
         return group or self.node.args.get("having") is not None or aggregates(self.node)
 
     @property
     def plain(self) -> bool:
-        """Is each of its rows made of one row of FROM?"""
+        """Whether each of its rows is made of one row of FROM."""
         return not (
             self.grouped or self.windows or is_limited(self.node) or self.node.args.get("distinct")
         )
@@ -156,7 +156,7 @@ def is_correlated(query: exp.Expr) -> bool:
 
 
 def asks_in_list(query: exp.Expr) -> bool:
-    """Does a select list ask whether a subquery has a row, by EXISTS or IN?"""
+    """Return whether a select list has EXISTS or IN over a subquery."""
     return any(
         isinstance(part, exp.Exists | exp.In) and part.find(exp.Query) is not None
         for select in query.find_all(exp.Select)
@@ -171,5 +171,5 @@ def tables_in(node: exp.Expr) -> set[str]:
 
 
 def is_timeless(condition: exp.Expr) -> bool:
-    """Is a condition free of the clock and of subqueries, so that it says the same of a row?"""
+    """Return whether a condition has neither the clock nor subqueries: a row decides it alone."""
     return not timing.contains_now(condition) and condition.find(exp.Query) is None

@@ -1,4 +1,4 @@
-"""What a query differs by between two versions, as two relations of rows.
+"""The difference of a query between two versions, as two relations of rows.
 
     minus    rows of the old version that are not in the new one, at least
     plus     rows of the new version that are not in the old one, at least
@@ -29,18 +29,18 @@ SIGN = "_tap_sign"
 
 @dataclass
 class ChangedRows:
-    """Makes the relations, each query's once; they stand among ``versions.ctes``."""
+    """Makes the relations, once for each query; they are added to ``versions.ctes``."""
 
     versions: TwoVersions
     known: dict[int, tuple[exp.Expr, Changed]] = field(default_factory=dict)
 
     @property
     def reach(self) -> Reach:
-        """Finds keys over what this finds of derived tables."""
+        """The search for keys, with the changed rows of derived tables from here."""
         return Reach(self.versions, self.of)
 
     def of(self, query: exp.Expr) -> Changed:
-        """The changed rows of a query that no column of another one stands in."""
+        """Return the changed rows of a query without columns of queries around it."""
         tree = opened(query)
         if id(tree) not in self.known:
             self.known[id(tree)] = tree, self._made(tree)
@@ -114,12 +114,12 @@ class ChangedRows:
         return self._compared(query, self._key(query))
 
     def _is_taken_apart(self, query: exp.Query) -> bool:
-        """Does its change follow from that of what it reads, row by row?"""
+        """Return whether a query's change follows row by row from those of its relations."""
         row_by_row = isinstance(query, exp.Select) and _is_row_by_row(SelectBlock(query))
         return row_by_row or is_bag_union(query)
 
     def _row_by_row(self, query: exp.Select, version: Version) -> exp.Query:
-        """A filter and projection of one relation: of its changed rows, and of those in time."""
+        """Return a filter and projection of a relation's changed rows, and rows due in time."""
         (relation,) = SelectBlock(query).relations
         node = relation.node
         rows: exp.Expr | None = None
@@ -153,7 +153,7 @@ class ChangedRows:
         return build.union_all(found) if len(found) > 1 else found[0]
 
     def _compared(self, query: exp.Query, key: Key | None) -> Changed:
-        """Rows of both versions, of the keys that can differ where there is a key, and back."""
+        """Return the rows that differ between the versions, of the keys that can differ, if any."""
         if key is None:
             both = {one: self.versions.query_at(query, one) for one in VERSIONS}
             names: Changed = {one: self.versions.keep(both[one], one.value) for one in VERSIONS}
@@ -189,12 +189,12 @@ def _by_sign(term: exp.Select, changed: exp.Subquery) -> exp.Select:
 
 
 def _is_row_by_row(block: SelectBlock) -> bool:
-    """Is a block a filter and projection of one relation, each row by itself?"""
+    """Return whether a block filters and projects one relation, row by row."""
     return block.plain and len(block.relations) == 1 and not block.subqueries
 
 
 def _renamed(name: str, query: exp.Expr, columns: Sequence[str]) -> exp.Select:
-    """The relation of a query's rows, its columns called otherwise."""
+    """Return the rows of a query with other names for its columns."""
     pairs = zip(names_of(opened(query)), columns, strict=True)
     listed = [build.named(build.column(own), wanted) for own, wanted in pairs]
     return build.add_from(build.select(listed), exp.to_table(name))

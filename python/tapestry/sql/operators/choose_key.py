@@ -1,4 +1,4 @@
-"""Which key a query is kept by: columns whose values its rows fall apart by (maintained, 2).
+"""Chooses the key by which a query is maintained: columns that partition its rows (maintained, 2).
 
     GROUP BY, PARTITION BY, DISTINCT    what all of them name
     set operations                      all columns
@@ -50,7 +50,7 @@ class Key:
     outputs: bool = False
 
     def whole(self, alias: str) -> tuple[exp.Expr, ...] | None:
-        """All components over a use that all of them reach; None for another."""
+        """Return all components over a use that all of them reach; None for another use."""
         found = dict(self.cover.get(alias, ()))
         if len(found) < len(self.parts):
             return None
@@ -63,7 +63,7 @@ def choose_key(
     wanted: Sequence[int] = (),
     weights: Mapping[str, int] | None = None,
 ) -> Key | None:
-    """The key that a query is kept by; None where it has none.
+    """Return the key by which a query is maintained; None if it has none.
 
     ``wanted`` are places of its select list (``unique_key``); raises Refusal for one that it cannot
     be kept by. ``weights``: how large the sources are.
@@ -128,13 +128,13 @@ class _Sizes:
     weights: Mapping[str, int]
 
     def of(self, node: exp.Expr) -> int:
-        """How large what a relation reads is."""
+        """Return the size of what a relation reads."""
         used = (self.tables.get(one.name) for one in node.find_all(exp.Table))
         return sum(self.weights.get(table.source, 0) for table in used if table is not None)
 
 
 def _candidates(block: SelectBlock, sizes: _Sizes) -> Iterator[exp.Expr]:
-    """What all that takes rows of the block together tells them apart by."""
+    """Yield values that every construct which takes rows of the block together tells apart."""
     lists = list(lists_of(block))
     if not lists:
         yield from _driving(block, sizes)
@@ -145,7 +145,7 @@ def _candidates(block: SelectBlock, sizes: _Sizes) -> Iterator[exp.Expr]:
 
 
 def _driving(block: SelectBlock, sizes: _Sizes) -> Iterator[exp.Expr]:
-    """All that is read of the largest relation that no outer join may leave out, of the first one.
+    """Yield the columns read of the largest relation that no outer join may leave out.
 
     Its rows are the finest: a change reaches few of them.
     """
@@ -163,7 +163,7 @@ def _driving(block: SelectBlock, sizes: _Sizes) -> Iterator[exp.Expr]:
 
 
 def _may_be(value: exp.Expr, block: SelectBlock) -> bool:
-    """Is a value the same whatever else is joined, one that rows are told apart by?"""
+    """Return whether a value is independent of joined rows and of a type that tells rows apart."""
     if value.find(exp.Query, exp.AggFunc, exp.Window) or timing.contains_now(value):
         return False
     used = tables_in(value)

@@ -1,4 +1,4 @@
-"""A query's text, as arms each of which is kept by a key, and the SQL that keeps it.
+"""Splits a query into arms that are maintained by keys, and renders the SQL that does it.
 
     keys    the keys whose rows can differ between the two versions
     new     the rows of these keys in the new version, with their keys
@@ -33,7 +33,7 @@ from tapestry.sql.write import build
 
 @dataclass(frozen=True)
 class KeptArm:
-    """An arm of the outermost UNION ALL; ``key`` is None where it is replaced as a whole.
+    """An arm of the outermost UNION ALL; ``key`` is None if it is replaced as a whole.
 
     shown
         The place in the select list at which each component of the key stands; None: at none.
@@ -46,7 +46,7 @@ class KeptArm:
 
 @dataclass(frozen=True)
 class KeptQuery(WrittenQuery):
-    """A query that is kept by keys: its columns, and its arms."""
+    """A query that is maintained by keys: its columns and its arms."""
 
     columns: tuple[str, ...]
     arms: tuple[KeptArm, ...]
@@ -78,7 +78,7 @@ def keep_by_keys(
 
 @dataclass(frozen=True)
 class Texts:
-    """The SELECTs that keep an arm; ``keys`` is "" where it has no key.
+    """The SELECTs that maintain an arm; ``keys`` is "" if it has no key.
 
     among
         What the relation of its keys is called.
@@ -106,7 +106,7 @@ def compare(
     dialect: str = "spark",
     hold: Callable[[Sql], str] | None = None,
 ) -> Texts:
-    """The SQL of an arm between two versions.
+    """Return the SQL that maintains an arm between two versions.
 
     ``hold`` computes the keys at once, and those of derived tables; without it they are found once
     more in each text. Raises Refusal for a comparison with now() whose change cannot be
@@ -127,7 +127,7 @@ def compare(
 
 
 def _bare_exists(query: exp.Query) -> exp.Query:
-    """The query without what an EXISTS lists, which nobody looks at; it becomes that."""
+    """Remove the select lists of EXISTS, which are ignored, from the query, in place."""
     for exists in query.find_all(exp.Exists):
         if not isinstance(exists.this, exp.Query):
             continue  # over the elements of an array

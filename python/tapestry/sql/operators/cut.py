@@ -1,4 +1,4 @@
-"""The rows of a query whose key is among some: its covered uses are cut, and what comes out is.
+"""Restricts a query to rows with certain keys: restricts its covered uses, and its result.
 
 Exact because the key commutes: the rows of a key depend on the rows of that key of a covered use
 alone (aggregates, section 2). NULL is a key as any.
@@ -21,7 +21,7 @@ _OUT, _AMONG = "_tap_rows", "_tap_keys"
 
 
 def key_names(key: Key) -> list[str]:
-    """What the components of a key are called in a relation of keys."""
+    """Return the names of a key's components in a relation of keys."""
     return [f"{KEY}{number}" for number in range(1, len(key.parts) + 1)]
 
 
@@ -46,7 +46,7 @@ def keyed(query: exp.Expr, key: Key) -> exp.Query:
 def cut(
     query: exp.Expr, key: Key, among: str, versions: TwoVersions, version: Version
 ) -> exp.Query:
-    """The rows of a query in a version with a key in the relation ``among``, and their keys."""
+    """Return a query's rows, with keys, in a version and with keys in the relation ``among``."""
     tree = versions.query_at(keyed(query, key), version)
     for table in list(tree.find_all(exp.Table)):
         reached = key.cover.get(table.alias)
@@ -60,7 +60,7 @@ def cut(
 
 
 def is_among(among: str, pairs: Sequence[tuple[str, exp.Expr]]) -> exp.Exists:
-    """Is there a row in a relation whose columns are these values, NULLs equal?"""
+    """Return EXISTS of a row in a relation whose columns equal these values, NULLs being equal."""
     inner = build.add_from(build.select_one(), build.table(among, _AMONG))
     same = [
         exp.NullSafeEQ(this=build.column(name, _AMONG), expression=value.copy())

@@ -1,4 +1,4 @@
-"""Which keys of a block can differ between two versions (maintained, section 3).
+"""Finds the keys of a block that can differ between two versions (maintained, section 3).
 
 For every mention u of a relation, in FROM and in subqueries of any depth:
 
@@ -47,7 +47,7 @@ _CHANGED = "_tap_changed"
 
 @dataclass(frozen=True)
 class Reach:
-    """Finds the keys; ``changed`` says what a derived table differs by."""
+    """Finds the keys; ``changed`` gives the changed rows of a derived table."""
 
     versions: TwoVersions
     changed: Callable[[exp.Expr], Changed]
@@ -69,12 +69,12 @@ class Reach:
         return [*shortcuts, *block.all()]
 
     def _key_columns(self, alias: str, parts: Sequence[exp.Expr], version: Version) -> exp.Select:
-        """A use that all of the key reaches: its changed rows say themselves which keys."""
+        """Return the keys in the changed rows of a use that all components of the key reach."""
         query = build.select(named_key(parts))
         return build.add_from(query, self.versions.difference(alias, version))
 
     def _of_set(self, query: exp.SetOperation, key: Key) -> Iterator[exp.Query]:
-        """The key are columns of it: their values in the rows that change in either side."""
+        """Yield the values of a set operation's key columns in the changed rows of each side."""
         places = [names_of(query).index(part.name) for part in key.parts]
         for side in (query.this, query.expression):
             if not self.is_touched(side, frozenset()):
@@ -88,7 +88,7 @@ class Reach:
                 yield build.add_from(build.select(listed), exp.to_table(name))
 
     def is_touched(self, query: exp.Expr, seen: frozenset[str]) -> bool:
-        """May a query differ, but by what uses do that all of the key reaches?"""
+        """Return whether a query may differ by uses that not all components of the key reach."""
         for table in query.find_all(exp.Table):
             alias = table.name
             known = alias in self.versions.tables
@@ -116,7 +116,7 @@ class _Mentions:
         return self.reach.versions
 
     def all(self) -> Iterator[exp.Query]:
-        """What its relations, its subqueries and its clock reach."""
+        """Yield the keys that changes of its relations, its subqueries and the clock reach."""
         for relation in self.block.relations:
             yield from self.relation(relation)
         yield from self.clock()
@@ -125,7 +125,7 @@ class _Mentions:
                 yield from self.subquery(query)
 
     def relation(self, relation: JoinedRelation) -> Iterator[exp.Query]:
-        """One relation of its FROM clause."""
+        """Yield the keys reached by one relation of its FROM clause."""
         if isinstance(relation.node, exp.Table):
             alias = relation.node.name
             if alias not in self.seen:
@@ -159,7 +159,7 @@ class _Mentions:
         mention: JoinedRelation | None,
         rows: exp.Expr | None,
     ) -> list[exp.Expr]:
-        """Add a block's FROM clause to the query; what is demanded of its rows."""
+        """Add a block's FROM clause to the query; return the conditions on its rows."""
         demanded: list[exp.Expr] = []
         for number, relation in enumerate(block.relations):
             mentioned = mention is not None and relation.alias == mention.alias
@@ -190,7 +190,7 @@ class _Mentions:
         return demanded
 
     def subquery(self, query: exp.Expr) -> Iterator[exp.Query]:
-        """A subquery of an expression of the block."""
+        """Yield the keys reached by a subquery of an expression of the block."""
         if not is_correlated(query):
             for version, name in self.reach.changed(query).items():
                 beside = self.term(version)
@@ -207,7 +207,7 @@ class _Mentions:
             yield from replace(self, block=SelectBlock(select), around=around).all()
 
     def clock(self) -> Iterator[exp.Query]:
-        """The rows over a comparison with now() that changes its truth in between."""
+        """Yield the keys of rows over a comparison with now() that changes its truth in between."""
         for clause in self.block.clauses:
             for atom in atoms_in(clause):
                 yield from self.bounds(atom, None)
@@ -237,7 +237,7 @@ class _Mentions:
             yield _also(self.term(Version.NEW, bare), [self.versions.passed(passes)])
 
     def of_groups(self, bounds: Sequence[exp.Expr]) -> exp.Query:
-        """Bounds over groups or windows: those of the block, without what it keeps of them."""
+        """Return the keys for bounds over groups or windows of the block, HAVING left out."""
         inner = self.block.node.copy()
         for clause in ("having", "order", "distinct", "limit", "offset"):
             inner.set(clause, None)
@@ -263,13 +263,13 @@ class _Mentions:
 
 
 def _also(query: exp.Select, conditions: Iterable[exp.Expr]) -> exp.Select:
-    """The query with more conditions on its rows; it becomes that."""
+    """Add conditions to the query, in place, and return it."""
     where = query.args.get("where")
     return build.add_where(query, [*([] if where is None else [where.this]), *conditions])
 
 
 def _marked(node: exp.Expr, alias: str) -> exp.Subquery:
-    """The rows with a column that is true: NULL where a join found none."""
+    """Return the rows with an additional column that is true: NULL where a join found none."""
     relation = node.copy()
     listed = build.select_all(alias)
     listed.append("expressions", build.named(exp.true(), _MATCHED))
@@ -277,7 +277,7 @@ def _marked(node: exp.Expr, alias: str) -> exp.Subquery:
 
 
 def _compared(query: exp.Expr, name: str) -> Iterator[exp.Expr]:
-    """What relates a row to a changed row of the list that it is compared with.
+    """Yield conditions that relate a row to a changed row of the list it is compared with.
 
     ``x IN (…)`` as a conjunct of WHERE is true or not by the rows that equal x. Else it matters
     whether it is false or unknown, too: by those rows, by NULLs, and where x itself is NULL.

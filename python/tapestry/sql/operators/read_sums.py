@@ -1,4 +1,4 @@
-"""The SQL of counts and sums: all of a block, what a change adds to them, the query over them."""
+"""Renders the SQL of counts and sums: all of a block, the change of them, the query over them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sums_at(
     means: bool = False,
     dialect: str = "spark",
 ) -> str:
-    """The counts and sums of a block in the new version; ``means``: its averages, too."""
+    """Return SQL of the counts and sums of a block in the new version; ``means``: averages, too."""
     versions = two_versions(summed, now)
     query = versions.query_at(block.typed() if means else block.summing(), Version.NEW)
     return text_of(query, (), sources_of(versions, now), dialect)
@@ -37,7 +37,7 @@ def sums_apart(
     dialect: str = "spark",
     hold: Callable[[Sql], str] | None = None,
 ) -> str:
-    """The counts and sums that a change takes off and adds, as ``SIGN`` says; '': none.
+    """Return SQL of the counts and sums that a change removes and adds, by ``SIGN``; '': none.
 
     A group may have several rows.
     """
@@ -56,7 +56,7 @@ def over_sums(
     columns: Sequence[str],
     dialect: str = "spark",
 ) -> str:
-    """The query over SELECTs of its blocks' groups, and of its sources in the new version.
+    """Return the query over SELECTs of its blocks' groups, and of its sources' new version.
 
     ``columns`` are the names of its columns.
     """

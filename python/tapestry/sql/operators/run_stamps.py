@@ -21,7 +21,7 @@ from tapestry.sql.read.read_query import ReadQuery, read
 
 @dataclass(frozen=True)
 class Stamp:
-    """A column by its place in the select list, from 0, and what it says."""
+    """A column by its place in the select list, from 0, and its expression."""
 
     place: int
     value: exp.Expr
@@ -32,7 +32,7 @@ class Stamp:
 
 
 def apart_from_stamps(query: ReadQuery) -> tuple[ReadQuery, tuple[Stamp, ...]]:
-    """The query without such columns, and these.
+    """Return the query without such columns, and the columns.
 
     Raises Refusal where nothing else is listed.
     """
@@ -63,7 +63,7 @@ def _lifted(tree: exp.Query) -> exp.Query:
 
 
 def _lift(select: exp.Select, tree: exp.Query) -> bool:
-    """Lift the stamps of the only relation of a FROM clause; were there any? It becomes that."""
+    """Lift the stamps of the only relation in FROM, in place; return whether there were any."""
     from_ = select.args.get("from_")
     if from_ is None or select.args.get("joins") or select.args.get("laterals"):
         return False
@@ -92,7 +92,7 @@ def _lift(select: exp.Select, tree: exp.Query) -> bool:
 
 
 def _body(relation: exp.Expr, tree: exp.Query) -> exp.Query | None:
-    """The query of a derived table, or of a CTE that nobody else reads; None: it is neither."""
+    """Return the query of a derived table or of a CTE with one reader; None for other relations."""
     alias = relation.args.get("alias")
     if alias is not None and alias.columns:
         return None
@@ -106,7 +106,7 @@ def _body(relation: exp.Expr, tree: exp.Query) -> exp.Query | None:
 
 
 def _stamps(tree: exp.Query) -> tuple[Stamp, ...]:
-    """Those of all SELECTs whose rows are rows of the query; each says the same in all of them."""
+    """Return the stamps that all SELECTs of the query's rows have in common."""
     first, *others = leaf_selects(tree)
     found = tuple(
         Stamp(place, item.unalias())
@@ -117,7 +117,7 @@ def _stamps(tree: exp.Query) -> tuple[Stamp, ...]:
 
 
 def _is_of_run(item: exp.Expr) -> bool:
-    """Does an item read the clock, and nothing of a row or of several?"""
+    """Return whether an item reads the clock, and nothing of a row or of several."""
     rows = (exp.Column, exp.Query, exp.AggFunc, exp.Window, exp.Explode)
     return timing.contains_now(item) and item.find(*rows) is None
 
@@ -127,7 +127,7 @@ def _same(one: exp.Expr, other: exp.Expr) -> bool:
 
 
 def _is_ordered_by(tree: exp.Query, found: tuple[Stamp, ...]) -> bool:
-    """May ORDER BY name such a column, or count places?"""
+    """Return whether ORDER BY may name such a column, or count places."""
     order = opened(tree).args.get("order")
     names = {tree.selects[one.place].alias_or_name.lower() for one in found}
     return order is not None and any(

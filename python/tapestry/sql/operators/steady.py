@@ -1,4 +1,4 @@
-"""Columns of an answer that are not the same each time they are computed from the same rows.
+"""Finds columns of an answer that may differ each time they are computed from the same rows.
 
 A sum of DOUBLEs is added up in no fixed order, a list is made in none. Such a value may be shown:
 whichever came out is one of Q(t). Where it decides what other rows are there (a condition, a key,
@@ -21,7 +21,7 @@ from tapestry.sql.passes.tree.refuse_inexact import refuse_inexact
 
 
 def unsteady_places(tree: exp.Query, catalog: Catalog) -> tuple[int, ...] | None:
-    """The places of the select list, from 0, that show such a value; None where one decides."""
+    """Return the places, from 0, that show such a value; None if other rows depend on one."""
     if _is_steady(tree, catalog):
         return ()
     shown = [place for select in _arms(tree) for place in _of_several_rows(select)]

@@ -1,4 +1,4 @@
-"""Blocks whose groups are told by counts and sums: what a change adds to them (maintained, 4).
+"""Blocks whose groups follow from counts and sums, which a change updates (maintained, 4).
 
     GROUP BY, or one row of all    count(*), count(x), count_if(x), sum(x), avg(x), with FILTER
 
@@ -60,7 +60,7 @@ class SummedBlock:
 
     @property
     def is_global(self) -> bool:
-        """Does it give one row, be there no rows?"""
+        """Whether it gives one row even for no rows."""
         return not self.groups
 
     @property
@@ -89,7 +89,7 @@ class SummedBlock:
         return query
 
     def typed(self) -> exp.Select:
-        """The same and its averages, to ask of which types they are."""
+        """Return its counts, sums and averages, to find their types."""
         query = self.summing()
         for place, mean in self.means.items():
             query.append("expressions", build.named(self._over_rows(mean), f"{_MEAN}{place}"))
@@ -112,19 +112,19 @@ class SummedQuery(WrittenQuery):
 
     @property
     def by_rows(self) -> bool:
-        """Do the changed rows of its sources alone tell what changes, without keys?"""
+        """Whether the changed rows of its sources suffice, without keys."""
         nodes = (node for block in self.blocks for node in mentions(block.rows))
         return all(isinstance(node, exp.Table) for node in nodes)
 
     @property
     def beside(self) -> set[str]:
-        """The sources that are read beside the blocks."""
+        """The sources that are read outside of the blocks."""
         found = (table.name for table in self.query.find_all(exp.Table))
         return {self.tables[name].source for name in found if name in self.tables}
 
 
 def sum_blocks(written: WrittenQuery) -> SummedQuery | None:
-    """Take the outermost blocks out that are told by counts and sums; None: there is none."""
+    """Replace the outermost blocks that follow from counts and sums; None if there are none."""
     tables = written.tables
     wrapped = build.subquery(copied(written.query), "_all")
     blocks: list[SummedBlock] = []
@@ -172,7 +172,7 @@ def _is_flagged(group: exp.Expr) -> bool:
 
 
 class _Aggregates:
-    """The counts and sums that aggregates are read from, each once."""
+    """The counts and sums from which aggregates are read, each once."""
 
     def __init__(self) -> None:
         self.counts: list[exp.Expr] = []
@@ -180,7 +180,7 @@ class _Aggregates:
         self.means: dict[int, exp.Expr] = {}
 
     def add(self, aggregate: exp.Expr) -> bool:
-        """Take one in, with its FILTER; False: it is not told by counts and sums."""
+        """Add an aggregate with its FILTER; return False if counts and sums do not give it."""
         bare = aggregate.this if isinstance(aggregate, exp.Filter) else aggregate
         value = bare.this
         if isinstance(value, exp.Distinct | exp.Order) or bare.args.get("distinct"):
@@ -220,7 +220,7 @@ def _instead_of(aggregate: exp.Expr, other: exp.Expr) -> exp.Expr:
 
 
 def _own_aggregates(select: exp.Select) -> Iterator[exp.Expr]:
-    """Those of a block, with their FILTERs; what stands in subqueries is theirs."""
+    """Yield the aggregates of a block with their FILTERs, except those in subqueries."""
     for name in ("having", "order"):
         if (clause := select.args.get(name)) is not None:
             yield from _aggregates_in(clause)
@@ -241,7 +241,7 @@ def _aggregates_in(node: exp.Expr) -> Iterator[exp.Expr]:
 def _rows(
     select: exp.Select, parts: Sequence[exp.Expr], tables: Mapping[str, SourceTable]
 ) -> tuple[exp.Select, Mapping[exp.Expr, exp.Column]] | None:
-    """The rows of a block, as a change tells them with their signs; None where it does not.
+    """Return the rows of a block whose changes are known with their signs; None if they are not.
 
     Where they are no inner join, row by row, they are a derived table that is compared by a key.
     """
@@ -265,7 +265,7 @@ def _rows(
 
 
 def multilinear(select: exp.Select) -> bool:
-    """Is every row made of one row of each relation that is mentioned, by itself?"""
+    """Return whether every row is made of one row of each mentioned relation, independently."""
     block = SelectBlock(select)
     relations = block.relations
     if any(
@@ -278,7 +278,7 @@ def multilinear(select: exp.Select) -> bool:
 
 
 def mentions(select: exp.Select) -> Iterator[exp.Expr]:
-    """The tables and derived tables whose rows those of an inner join are made of, in order.
+    """Yield the tables and derived tables of an inner join's rows, in order.
 
     A derived table that is an inner join itself, row by row, stands for what it mentions.
     """
@@ -303,7 +303,7 @@ def _has_key(node: exp.Expr, tables: Mapping[str, SourceTable]) -> bool:
 
 
 def _read_instead(select: exp.Select, block: SummedBlock, name: str) -> None:
-    """Have a block read the table of its counts and sums, in the place of its rows."""
+    """Make a block read the table of its counts and sums in place of its rows."""
     _replace(select, block, name)
     having = select.args.get("having")
     for clause in ("where", "having", "group", "joins", "laterals", "hint"):
@@ -339,7 +339,7 @@ def replaced(node: exp.Expr, found: Mapping[exp.Expr, exp.Column]) -> exp.Expr:
 
 
 def _tells(select: exp.Select, block: SummedBlock) -> bool:
-    """Is all that a block shows read from its groups, counts and sums?"""
+    """Return whether everything that a block shows is read from its groups, counts and sums."""
     copy = copied(select)
     own = SelectBlock(select).aliases | SelectBlock(select).generated
     _replace(copy, block, _name(0))

@@ -16,7 +16,7 @@ from tapestry.sql.write.dialects import for_dialect
 
 @dataclass(frozen=True)
 class SourceVersions:
-    """SELECTs of a source: its rows in each version, and those that are in one alone ("": none)."""
+    """SELECTs of a source: its rows in each version, and those only in one ("": none)."""
 
     old: str
     new: str
@@ -51,7 +51,7 @@ class Between:
 def two_versions(
     query: WrittenQuery, between: Between, hold: Callable[[Sql], str] | None = None
 ) -> TwoVersions:
-    """The versions that a query reads.
+    """Return the versions that a query reads.
 
     ``hold`` computes a text at once and says what its relation is called.
     """

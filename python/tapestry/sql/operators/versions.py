@@ -19,7 +19,7 @@ from tapestry.sql.write import build
 
 
 class Version(Enum):
-    """The version that the table was kept at, or the one that it is to be brought to."""
+    """The version at which the table was kept, or the one to which it is brought."""
 
     OLD = "old"
     NEW = "new"
@@ -58,7 +58,7 @@ def sources_in(tables: Mapping[str, SourceTable]) -> list[str]:
 
 @dataclass
 class TwoVersions:
-    """What a query reads in its two versions; ``ctes`` are the relations made so far, in order.
+    """The two versions of a query's sources; ``ctes`` are the relations made so far, in order.
 
     tables
         The uses of sources, by alias.
@@ -81,7 +81,7 @@ class TwoVersions:
     hold: Callable[[exp.Query], str] | None = None
 
     def name(self, source: str, what: str) -> str:
-        """What a relation of a source is called in the texts: old | new | minus | plus."""
+        """Return the name of a source's relation in the texts: old | new | minus | plus."""
         return f"_{what}_{sources_in(self.tables).index(source) + 1}"
 
     def relation(self, alias: str, version: Version) -> exp.Table:
@@ -97,26 +97,26 @@ class TwoVersions:
         return build.table(self.name(source, "minus" if version is Version.OLD else "plus"), alias)
 
     def moves(self, alias: str) -> bool:
-        """Do the rows of a use differ?"""
+        """Return whether the rows of a use differ."""
         return self.tables[alias].source in self.moved
 
     def apart(self, alias: str) -> list[Version]:
-        """The versions in which a use may have rows that the other one has not."""
+        """Return the versions in which a use may have rows that the other one lacks."""
         found = self.moved.get(self.tables[alias].source, frozenset())
         return [version for version in VERSIONS if version in found]
 
     def keep(self, query: exp.Query, wanted: str) -> str:
-        """Give a query a name, under which later ones read it."""
+        """Add a query under a free name, by which later ones read it; return the name."""
         name = f"_{wanted}_{len(self.ctes) + 1}_"
         self.ctes.append((name, query))
         return name
 
     def keep_computed(self, query: exp.Query, wanted: str) -> str:
-        """The same; computed at once where somebody does that, for it is read several times."""
+        """Add a query, computed at once where ``hold`` can, as it is read several times."""
         return self.keep(query, wanted) if self.hold is None else self.hold(query)
 
     def at(self, node: exp.Expr, version: Version) -> exp.Expr:
-        """A copy of what stands over uses of sources, over this version of them."""
+        """Return a copy of an expression over uses of sources, over this version of them."""
         copy = timing.as_of(node, self.instants[version])
         if isinstance(copy, exp.Table) and copy.name in self.tables:
             return self.relation(copy.name, version)
@@ -132,7 +132,7 @@ class TwoVersions:
         return copy
 
     def passed(self, bounds: Sequence[exp.Expr]) -> exp.Expr:
-        """Does any of the bounds lie between the two instants?"""
+        """Return the condition that one of the bounds lies between the two instants."""
         low, high = (self.instants[version] for version in VERSIONS)
         together: exp.Expr | None = None
         for bound in map(timing.wrapped, bounds):

@@ -1,4 +1,4 @@
-"""The key that an author names for a query (`unique_key`): its columns, or why one cannot be it.
+"""Checks the key that an author names for a query (`unique_key`), and says why if it cannot be.
 
 A row of the answer has to be of one key whatever else changes, and what takes rows together has to
 take those of one key alone. So a column of a key is one of a relation of FROM that no outer join
@@ -44,7 +44,7 @@ def wanted_key(query: exp.Query, places: Sequence[int]) -> list[exp.Expr]:
 
 
 def _why_not(query: exp.Query, item: exp.Expr) -> str:
-    """Why a query is not kept by an item of its select list; '' where it is."""
+    """Return why a query cannot be maintained by an item of its select list; '' if it can."""
     if is_limited(query):
         return "does not tell which rows LIMIT takes: these depend on rows with other values of it"
     if not is_told_apart(item):
@@ -68,7 +68,7 @@ def _why_not(query: exp.Query, item: exp.Expr) -> str:
 
 
 def lists_of(block: SelectBlock) -> Iterator[list[exp.Expr]]:
-    """Give for each construct of a block that takes rows together what it tells them apart by."""
+    """Yield, for each construct that takes rows together, the values that tell them apart."""
     node, group = block.node, block.node.args.get("group")
     if group is not None:
         yield list(_in_every_set(group))
@@ -94,7 +94,7 @@ def _in_every_set(group: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def is_told_apart(value: exp.Expr) -> bool:
-    """Has a value a type by which rows are told apart?"""
+    """Return whether a value has a type by which rows are told apart."""
     kind = value.type
     if kind is None:
         return True

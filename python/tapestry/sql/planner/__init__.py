@@ -1,1 +1,1 @@
-"""What steers Spark, and changes no answer: hints, and what other conditions imply already."""
+"""Steers Spark's planner without changing answers: hints, and conditions that others imply."""

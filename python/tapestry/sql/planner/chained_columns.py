@@ -1,4 +1,4 @@
-"""Which columns conditions chain to those of other tables: a range of one may give one of another.
+"""Finds columns that conditions chain to other tables: a range of one may give one of another.
 
 That it does is not certain.  What is certain is that no other column has anything to give.
 """
@@ -18,9 +18,9 @@ from tapestry.sql.planner.measured_ranges import kinds_of
 
 
 def chained_columns(block: Block, zone: str) -> dict[str, tuple[tuple[str, ValueKind], ...]]:
-    """By alias, the columns that some conditions chain to a column of another table.
+    """Return, by alias, the columns that conditions chain to a column of another table.
 
-    Of a disjunct all conditions count, those of its subqueries and look-ups too.
+    All conditions of a disjunct count, including those of its subqueries and look-ups.
     """
     found: dict[str, dict[str, ValueKind]] = {}
     for conjunction in block.disjuncts:
@@ -36,7 +36,7 @@ def chained_columns(block: Block, zone: str) -> dict[str, tuple[tuple[str, Value
 
 
 def _chains(knowledge: Knowledge) -> list[set[Key]]:
-    """The columns in sets: two are in one where a way of conditions leads from one to the other."""
+    """Return sets of columns that conditions connect, directly or through others."""
     chains: list[set[Key]] = []
     for one in knowledge.constraints.values():
         near, far = set(one.columns), list[set[Key]]()

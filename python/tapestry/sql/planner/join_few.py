@@ -1,4 +1,4 @@
-"""What few rows are joined to, one table after the other: what comes out of a join is few again.
+"""Joins few rows to one table after the other, so that each join but the last gives few rows.
 
 Spark takes what comes out of a join to be as large as what goes in. So of ``few, a, b`` it would
 send the few to a, and then sort and shuffle all of b. Here each join but the last is a relation of
@@ -45,7 +45,7 @@ def select_of_few(
     frame: Frame,
     reads: Reads,
 ) -> exp.Select:
-    """``SELECT listed FROM tables WHERE conditions``; with hints where the branch's rows are few.
+    """Render ``SELECT listed FROM tables WHERE conditions``, with hints if a branch's rows are few.
 
     ``tables`` are in the order of ``narrowed_first``: the narrowed one, then what is joined to it.
     Where the author wants another one in front, nothing but the hint is said.
@@ -74,7 +74,7 @@ def select_of_few(
 
 @dataclass(frozen=True)
 class _Known:
-    """A small relation, and what is still to be said of it and of further tables."""
+    """A small relation, with the select list, tables and conditions still to be rendered."""
 
     relation: exp.Expr
     alias: str
@@ -84,7 +84,7 @@ class _Known:
     """The look-ups, which come last."""
 
     def joined_to(self, table: Table, relation: exp.Expr, near: str) -> _Known:
-        """The small relation that comes out of the join with a table."""
+        """Return the small relation that results from the join with a table."""
         inside = {self.alias, table.alias}
         own: list[exp.Expr] = []
         left: list[exp.Expr] = []
@@ -109,7 +109,7 @@ class _Known:
 
 
 def _fits(condition: exp.Expr, inside: set[str]) -> bool:
-    """Is a condition about these relations alone? What a subquery is asked of them can wait."""
+    """Return whether a condition is about these relations alone, without subqueries."""
     if condition.find(exp.Exists) is not None:
         return False
     return {column.table for column in free_columns(condition)} <= inside
@@ -120,7 +120,7 @@ Names = dict[tuple[str, str], str]
 
 
 def _names(nodes: Iterable[exp.Expr], inside: set[str]) -> Names:
-    """The columns of some relations that the nodes use, each with a name of its own."""
+    """Return a unique name for each column of some relations that the nodes use."""
     names: Names = {}
     taken: set[str] = set()
     for node in nodes:
@@ -140,7 +140,7 @@ def _unused(name: str, taken: set[str]) -> str:
 
 
 def _aliases_in(nodes: Iterable[exp.Expr]) -> set[str]:
-    """Every relation that a subquery of these expressions names."""
+    """Return every relation that a subquery of these expressions names."""
     return {alias.name for node in nodes for alias in node.find_all(exp.TableAlias)}
 
 

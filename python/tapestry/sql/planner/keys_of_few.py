@@ -1,4 +1,4 @@
-"""What the few rows of a branch imply for the tables that they are joined to.
+"""Renders the conditions that a branch's few rows imply for the tables joined to them.
 
 ``m2.inreplyto = m1.msgid AND m1.inreplyto = m.msgid`` with few m2 implies ``m1.msgid IN (SELECT
 m2.inreplyto FROM m2 WHERE ...)`` and in turn ``m.msgid IN (SELECT m1.inreplyto FROM m1 WHERE
@@ -70,7 +70,7 @@ def look_up_few(
     frame: Frame,
     reads: Reads,
 ) -> tuple[Table, ...]:
-    """The tables, each look-up also on the keys of the few rows that it is looked up for.
+    """Return the tables, each look-up restricted to the keys of the few rows that it is joined to.
 
     Sound: the condition is implied by the equality beside it. Without it Spark, which cannot send
     the left side of an outer join to the right one, would sort all of the right side.
@@ -94,7 +94,7 @@ def look_up_few(
 def only_keys_of(
     conjunction: Conjunction, branch: Branch, exists: Exists, frame: Frame, reads: Reads
 ) -> list[exp.Expr]:
-    """The inner rows cut down to the keys of the rows that the branch is about.
+    """Return conditions that restrict the inner rows to the keys of the branch's rows.
 
     ``r.parent = m.id`` with few m: ``r.parent IN (SELECT m.id FROM m WHERE ...)`` is implied, and
     lets Spark send the few keys to the scan of r instead of shuffling all of r.
@@ -121,7 +121,7 @@ def only_keys_of(
 
 
 def _with_ids(block: Block) -> set[str]:
-    """The tables whose row ids are in the select list."""
+    """Return the tables whose row ids are in the select list."""
     return {
         column.table
         for value in block.select
@@ -133,7 +133,7 @@ def _with_ids(block: Block) -> set[str]:
 def _next(
     conditions: Iterable[exp.Expr], reached: set[str], tables: set[str]
 ) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-    """Equalities (key of a table that is not reached, value of one that is)."""
+    """Yield equalities (key of a table that is not reached, value of one that is reached)."""
     for condition in conditions:
         if not isinstance(condition, exp.EQ) or condition.find(exp.Query):
             continue
@@ -147,7 +147,7 @@ def _next(
 
 
 def _same_type(one: exp.Expr, other: exp.Expr) -> bool:
-    """Are two values known to be of one type? IN need not cast as ``=`` does.
+    """Return whether two values are known to have one type, as IN may not cast like ``=``.
 
     >>> from sqlglot.optimizer.annotate_types import annotate_types
     >>> _same_type(annotate_types(exp.convert(1)), annotate_types(exp.convert("1")))

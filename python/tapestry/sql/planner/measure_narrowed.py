@@ -1,4 +1,4 @@
-"""What is measured of the rows that each branch narrows its source to, before rendering.
+"""Measures the rows to which each branch narrows its source, before rendering.
 
 Delta prunes files by their statistics, but Spark plans a join by the size of the whole table: it
 would sort and shuffle everything that the few new rows are joined to.  What decides is bytes, not
@@ -40,7 +40,7 @@ _NESTED = ("array", "map", "struct", "variant")
 
 @dataclass(frozen=True)
 class MeasuredTables:
-    """Of which rows more than their bytes is measured: ``blocks`` says for which blocks it is used.
+    """The tables of which more than bytes is measured, in ``blocks`` that make use of it.
 
     exact
         The sources whose scans give the very rows that the run will read; None: all of them.
@@ -50,7 +50,7 @@ class MeasuredTables:
     exact: frozenset[str] | None = None
 
     def tables(self, narrowed: tuple[Table, ...], catalog: Catalog) -> bool:
-        """Is what a branch narrows one table, joined as it is, of such a source?"""
+        """Return whether a branch narrows one table of such a source, not a look-up."""
         table = narrowed[0]
         if len(narrowed) != 1 or not isinstance(table, SourceTable) or table.on is not None:
             return False
@@ -59,7 +59,7 @@ class MeasuredTables:
 
 @dataclass(frozen=True)
 class BranchRows:
-    """What is measured of the rows that a branch narrows its tables to.
+    """The measured values of the rows to which a branch narrows its tables.
 
     rows
         What they are known by; None: nothing but their bytes is measured.
@@ -76,7 +76,7 @@ class BranchRows:
     ends: tuple[tuple[str, ValueKind], ...] = ()
 
     def beside(self, other: BranchRows) -> BranchRows:
-        """The same rows, which something else is asked of, too."""
+        """Return the same rows with the measured values of both."""
         ends = tuple(dict.fromkeys((*self.ends, *other.ends)))
         rows, factor = self.rows or other.rows, max(self.factor, other.factor)
         return replace(self, rows=rows, ends=ends, factor=factor)
@@ -84,7 +84,7 @@ class BranchRows:
     def select(
         self, listed: Iterable[exp.Expr], used: set[tuple[str, str]], catalog: Catalog, to: Place
     ) -> exp.Select:
-        """A SELECT of a row's bytes, those of the columns in use, and of what else is listed."""
+        """Return a SELECT of each row's bytes in the columns in use, and of the listed values."""
         size = _width(self.tables, used, catalog)
         reads, frame = to
         select = build.select([exp.alias_(size, BYTES), *listed])
@@ -94,7 +94,7 @@ class BranchRows:
 def measured_rows(
     parts: Sequence[Part], catalog: Catalog, frame: Frame, wanted: MeasuredTables
 ) -> tuple[BranchRows, ...]:
-    """What is measured of each branch's rows; () where no branch narrows a table.
+    """Return the measured values of each branch's rows; () if no branch narrows a table.
 
     Where what they are joined to is sent on too (``join_few``), it is reckoned by their number.
     """
@@ -130,7 +130,7 @@ def used_columns(parts: Iterable[Part]) -> set[tuple[str, str]]:
 
 
 def _width(tables: Iterable[Table], used: set[tuple[str, str]], catalog: Catalog) -> exp.Expr:
-    """About how many bytes a row of these tables takes in memory, with the columns in use."""
+    """Return the bytes of a row of these tables in memory, estimated from the columns in use."""
     fixed, lengths = ROW, list[exp.Expr]()
     for table in tables:
         if not isinstance(table, SourceTable):
@@ -156,7 +156,7 @@ def _width(tables: Iterable[Table], used: set[tuple[str, str]], catalog: Catalog
 
 
 def _columns(node: object) -> Iterator[exp.Column]:
-    """The columns in everything that a part of a standard form says."""
+    """Yield the columns in all expressions of a part of a standard form."""
     if isinstance(node, exp.Expr):
         yield from node.find_all(exp.Column)
     elif isinstance(node, tuple):
@@ -168,7 +168,7 @@ def _columns(node: object) -> Iterator[exp.Column]:
 
 
 def _split(block: Block) -> Iterator[tuple[Conjunction, tuple[Table, ...]]]:
-    """Every conjunction whose bounds are split, and all tables that are joined."""
+    """Yield every conjunction whose bounds are split, with all tables that are joined."""
     for conjunction in block.disjuncts:
         inner = tuple(table for one in conjunction.exists for table in one.inner.tables)
         yield conjunction, conjunction.tables + inner

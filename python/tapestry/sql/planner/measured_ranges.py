@@ -1,4 +1,4 @@
-"""What was measured of a branch's few rows says of the tables that they are joined to.
+"""Infers ranges of tables from measured values of a branch's few rows that they are joined to.
 
 ``r3.day <= r2.day + 10`` with ``r2.day <= r1.day + 10``: where the days of the few rows of r3 are
 known, those of r2 and r1 have a range. Interval propagation as for what is written (``infer``).
@@ -31,7 +31,7 @@ from tapestry.sql.ir import Conjunction, Inferred, SourceTable, Table
 
 
 def ranges_of_tables(conjunction: Conjunction, branch: Branch, frame: Frame) -> list[Inferred]:
-    """What was measured says of the other tables of the conjunction, look-ups apart."""
+    """Return measured ranges of the other tables of the conjunction, look-ups excepted."""
     facts = facts_of(conjunction.filters, branch, frame)
     narrowed = {alias for alias, _ in facts}
     aliases = [one.alias for one in conjunction.tables if on_of(one) is None]
@@ -42,7 +42,7 @@ def ranges_of_tables(conjunction: Conjunction, branch: Branch, frame: Frame) -> 
 def ranges_of_absent(
     conjunction: Conjunction, inner: Conjunction, branch: Branch, frame: Frame
 ) -> list[Inferred]:
-    """What was measured says of the tables of a subquery of the conjunction.
+    """Return measured ranges of the tables of a subquery of the conjunction.
 
     Sound for NOT EXISTS too: an inner row that is left out fails the inner conditions for every
     row of the branch.
@@ -56,7 +56,7 @@ def ranges_of_absent(
 def ranges_of_chain(
     conjunctions: Sequence[Conjunction], branch: Branch, frame: Frame
 ) -> list[Inferred]:
-    """The same of all tables of some conjunctions that are joined: the last one's are narrowed."""
+    """Return measured ranges of all tables of joined conjunctions; the last one's are narrowed."""
     facts = facts_of(conjunctions[-1].filters, branch, frame)
     narrowed = {alias for alias, _ in facts}
     filters = [condition for one in conjunctions for condition in one.filters]
@@ -68,7 +68,7 @@ def ranges_of_chain(
 def look_up_measured(
     tables: tuple[Table, ...], filters: Sequence[exp.Expr], branch: Branch, frame: Frame
 ) -> tuple[Table, ...]:
-    """The tables, each look-up also on what was measured of the rows that it is looked up for.
+    """Return the tables, each look-up restricted to the ranges of the rows it is joined to.
 
     Sound: what is implied by ON, and by conditions that no look-up decides, of the rows that are
     looked up. One that is left out is met by no row of the branch.
@@ -88,7 +88,7 @@ def look_up_measured(
 
 
 def texts(found: Iterable[Inferred]) -> list[exp.Expr]:
-    """The conditions alone."""
+    """Return the conditions alone."""
     return [one.condition for one in found]
 
 
@@ -99,7 +99,7 @@ def implied_ranges(
     facts: Facts,
     zone: str,
 ) -> list[Inferred]:
-    """Conditions on single tables that conditions and facts about a column of others imply.
+    """Return conditions on single tables implied by conditions and by facts about other tables.
 
     ``own`` are the conditions that stand beside the new ones: what they say of a table alone is
     left out; those ``around`` hold, too.
@@ -116,7 +116,7 @@ def implied_ranges(
 
 
 def facts_of(filters: Iterable[exp.Expr], branch: Branch, frame: Frame) -> Facts:
-    """What was measured of the rows that a branch narrows its table to, as ranges."""
+    """Return the measured ranges of the rows to which a branch narrows its table."""
     measured, filters = frame.measured, tuple(filters)
     rows = None if measured is None else rows_of(filters, branch)
     if rows is None or measured is None or rows not in measured.ends:
@@ -131,14 +131,14 @@ def facts_of(filters: Iterable[exp.Expr], branch: Branch, frame: Frame) -> Facts
 
 
 def kinds_of(conditions: Iterable[exp.Expr]) -> dict[Key, ValueKind]:
-    """The columns of which ranges are known, by their types."""
+    """Return the types of the columns whose ranges are tracked."""
     columns = (column for one in conditions for column in one.find_all(exp.Column))
     kinds = ((key_of(column), value_kind(type_of(column))) for column in columns)
     return {key: kind for key, kind in kinds if kind is not None}
 
 
 def _range(ends: ColumnEnds, kind: ValueKind) -> Range:
-    """What is above no known end may be NaN."""
+    """Return the range between measured ends; without an upper end, NaN may be in it."""
     every = whole(kind)
     low = every.lo if ends.low is None else ends.low
     if ends.high is None:

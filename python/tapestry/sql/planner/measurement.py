@@ -1,4 +1,4 @@
-"""One statement that measures the rows of all branches, and what its rows say.
+"""Renders one statement that measures the rows of all branches, and reads its result.
 
     SELECT _place, SUM(_bytes), MIN(_v1), MAX(_v1), ... FROM (
       SELECT 0 AS _place, <bytes> AS _bytes, r1.amount AS _v1, ... FROM r1 WHERE <of branch 1>
@@ -37,14 +37,14 @@ Ends = tuple[tuple[str, ValueKind], ...]
 
 @dataclass(frozen=True)
 class Measurement:
-    """A statement that measures, for a window, what is ``asked``."""
+    """A statement that measures, for a window, the values that are ``asked`` for."""
 
     asked: tuple[BranchRows, ...]
     window: Window
     sql: str
 
     def read(self, rows: Iterable[Sequence[object]]) -> Measured:
-        """What the rows of the statement say; what is no number of the type says nothing."""
+        """Return the measured values in the statement's rows; wrong types are unknown values."""
         found = {int(str(row[0])): row for row in rows}
         columns = columns_of([one.ends for one in self.asked])
         ends: dict[NarrowedRows, tuple[ColumnEnds, ...]] = {}
@@ -73,7 +73,7 @@ def statement(
     reads: Reads,
     frame: Frame,
 ) -> exp.Select:
-    """The SELECT of a ``Measurement``, ``used`` are the columns whose bytes count."""
+    """Return the SELECT of a ``Measurement``; ``used`` are the columns whose bytes count."""
     columns = columns_of([one.ends for one in asked])
     arms = []
     for place, one in enumerate(asked):
@@ -100,7 +100,7 @@ Spot = tuple[str, int]
 
 
 def spots_of(ends: Ends) -> list[Spot]:
-    """Where the values of some columns stand."""
+    """Return the places of some columns' values in a row: their type and a number."""
     seen: Counter[str] = Counter()
     spots = []
     for _, kind in ends:
@@ -111,19 +111,19 @@ def spots_of(ends: Ends) -> list[Spot]:
 
 
 def columns_of(every: Iterable[Ends]) -> list[Spot]:
-    """The columns that are measured: as many of a type as one place needs."""
+    """Return the columns that are measured: as many of a type as one place needs."""
     return list(dict.fromkeys(spot for ends in every for spot in spots_of(ends)))
 
 
 def type_name(kind: ValueKind) -> str:
-    """The type that values of a kind are measured as."""
+    """Return the type in which values of a kind are measured."""
     if kind.family == "decimal":
         return f"decimal({kind.precision},{kind.scale})"
     return "double" if kind.family == "double" else _WHOLE
 
 
 def exact(value: object) -> int | Fraction | None:
-    """A number as it is; None for what is none, or has no end."""
+    """Return a number exactly; None for a value that is no finite number."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):

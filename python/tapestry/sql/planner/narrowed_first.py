@@ -1,4 +1,4 @@
-"""In which order tables are joined: Spark keeps to that of FROM where there is a hint."""
+"""Orders the tables of a branch: where there is a hint, Spark joins in the order of FROM."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def narrowed_first(
 
 
 def _weight(table: Table, branch: Branch, frame: Frame) -> float:
-    """How much is read of a table where the branch's bound lies in the window."""
+    """Return the bytes that are read of a table where the branch's bound lies in the window."""
     assert branch.narrowed is not None
     back = behind(branch.narrowed, table.alias, frame.order)
     left = frame.joins.left(table, back)
@@ -54,7 +54,7 @@ def _weight(table: Table, branch: Branch, frame: Frame) -> float:
 
 
 def joined_after(tables: tuple[Table, ...], conditions: Iterable[exp.Expr]) -> tuple[Table, ...]:
-    """Those tables after the first one that an equality joins to what stands before them."""
+    """Return the tables after the first that an equality joins to those before them."""
     joins = _joins(conditions)
     for place in range(1, len(tables)):
         if not _near(tables[place], {table.alias for table in tables[:place]}, joins):
@@ -63,7 +63,7 @@ def joined_after(tables: tuple[Table, ...], conditions: Iterable[exp.Expr]) -> t
 
 
 def _joins(conditions: Iterable[exp.Expr]) -> list[set[str]]:
-    """The tables of each equality between several."""
+    """Return the tables of each equality between several."""
     equal = (aliases_of(one) for one in conditions if isinstance(one, exp.EQ))
     return [aliases for aliases in equal if len(aliases) > 1]
 
@@ -73,7 +73,7 @@ def _near(table: Table, reached: set[str], joins: list[set[str]]) -> bool:
 
 
 def hinted(select: exp.Select, branch: Branch, frame: Frame) -> exp.Select:
-    """The select with the hint that the narrowed table is small, where that is known.
+    """Return the SELECT with the hint that the narrowed table is small, if that is known.
 
     Without it Spark, whose estimate is the size of the whole table, sorts and shuffles all rows of
     what the few are joined to.  A hint changes no answer.

@@ -1,4 +1,4 @@
-"""Statements that read a large source for the rows with a few keys only, and share one reading.
+"""Shares one reading between statements that read a large source for a few keys only.
 
 A run asks a source which messages answer those of its window, and what checks the run asks the same
 of those whose turn it is:
@@ -30,7 +30,7 @@ from tapestry.sql.write import build
 
 @dataclass(frozen=True)
 class Read:
-    """A CTE that applies a scan: its text, the relation that it reads, what each column is."""
+    """A CTE that applies a scan: its text, the relation it reads, and its columns' expressions."""
 
     body: str
     relation: str
@@ -60,7 +60,7 @@ class KeyedRead:
 
 @dataclass(frozen=True)
 class Shared:
-    """A relation with the rows of some keys, and which places it can stand in.
+    """A relation with the rows of some keys, and the places where it can be used.
 
     ``columns`` are those that it has, as their scans define them.
     """
@@ -73,7 +73,7 @@ class Shared:
     keys: frozenset[str]
 
     def serves(self, place: KeyedRead) -> bool:
-        """Has it all rows and columns that the place asks for?"""
+        """Return whether the relation has all rows and columns that a place needs."""
         return (
             place.read.relation == self.relation
             and place.column == self.column
@@ -84,14 +84,14 @@ class Shared:
 
 @dataclass(frozen=True)
 class Sharing:
-    """What the statements of a run share; ``held`` are views that keys are read from."""
+    """The relations that a run's statements share; ``held`` are views from which keys are read."""
 
     relations: tuple[Shared, ...]
     dialect: str = "spark"
     held: frozenset[str] = frozenset()
 
     def applied(self, text: str) -> str:
-        """The statement, reading what is shared where that can stand."""
+        """Return the statement, with shared relations where they can replace a source."""
         if not self.relations:
             return text
         changes: list[tuple[int, int, str]] = []
@@ -120,11 +120,11 @@ def share_keyed_reads(
     dialect: str = "spark",
     held: frozenset[str] = frozenset(),
 ) -> Sharing:
-    """What some statements can share, each relation in a view of its own.
+    """Return the relations that statements can share, each in a view of its own.
 
     ``apart``: relations that read one of these are left as they are.  ``held``: views that keys may
-    be read from by their names.  A statement that cannot be
-    read here shares nothing, which costs time and no answer.
+    be read from by their names.  A statement that cannot be read here shares nothing, which costs
+    time and no answer.
     """
     found: dict[tuple[str, str], list[KeyedRead]] = {}
     for text in texts:
@@ -139,7 +139,7 @@ def share_keyed_reads(
 
 
 def _shared(view: str, wanted: Sequence[KeyedRead], dialect: str) -> Shared | None:
-    """One relation for all of these places; None where they define a column differently."""
+    """Return one relation for all of these places; None if they define a column differently."""
     first = wanted[0]
     columns: dict[str, str] = {}
     for place in wanted:
@@ -236,7 +236,7 @@ def _reads(tree: exp.Query, text: str, groups: Groups) -> dict[str, Read]:
 
 
 def _normal(node: exp.Expr) -> str:
-    """Equal texts are the same piece of SQL: quotes left out where they change nothing."""
+    """Return a canonical text for SQL: quotes are left out where they change nothing."""
     copy = node.copy()
     for name in copy.find_all(exp.Identifier):
         name.set("quoted", False)
@@ -264,7 +264,7 @@ def _keys(
     groups: Groups,
     held: frozenset[str],
 ) -> str:
-    """The SELECT of the keys that a column of the table has to be among, by itself; '' for none."""
+    """Return the SELECT of the keys to which a column is restricted; '' if there is none."""
     query = condition.args.get("query") if isinstance(condition, exp.In) else None
     column = condition.this
     if query is None or not isinstance(column, exp.Column) or column.table != table.alias_or_name:
@@ -286,7 +286,9 @@ def _keys(
 
 
 def _implied(condition: exp.Expr, groups: Groups) -> tuple[int, int] | None:
-    """Where ``column IN (SELECT ... AS _few_keys ...)`` stands; None without that name."""
+    """Return the position of ``column IN (SELECT ... AS _few_keys ...)``; None without that
+    name.
+    """
     select = condition.args["query"].unnest()
     if select.selects[0].alias != FEW_KEYS:
         return None
@@ -296,7 +298,7 @@ def _implied(condition: exp.Expr, groups: Groups) -> tuple[int, int] | None:
 
 
 def _needed(table: exp.Table, select: exp.Select) -> frozenset[str] | None:
-    """The columns of a table that its SELECT uses; None where that cannot be told."""
+    """Return the columns of a table that its SELECT uses; None if that is not certain."""
     nodes = list(select.walk(prune=lambda node: isinstance(node, exp.With)))
     columns = [node for node in nodes if isinstance(node, exp.Column)]
     if any(not column.table for column in columns) or any(isinstance(n, exp.Star) for n in nodes):

@@ -1,4 +1,4 @@
-"""Two tables of a FROM clause that are read joined, as one: a stored join stands for both.
+"""Replaces two tables of a FROM clause that are read joined by a stored join of both.
 
     SELECT j.l_id, r3.id FROM read_joined AS j CROSS JOIN read_1 AS r3 WHERE j.r_bank = r3.bank
 
@@ -29,7 +29,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Joining:
-    """What a SELECT over some tables says; ``branch`` as in ``split_by_bound``."""
+    """The parts of a SELECT over some tables; ``branch`` as in ``split_by_bound``."""
 
     listed: list[exp.Expr]
     tables: tuple[Table, ...]
@@ -38,7 +38,7 @@ class Joining:
 
 
 def with_stored_joins(said: Joining, reads: Reads) -> Joining:
-    """The same where each stored join stands in the place of the two tables it is of."""
+    """Return the SELECT's parts with stored joins in place of the two tables each."""
     for pair, alias in reads.joined.items():
         said = _with_one(said, pair, alias)
     return said
@@ -64,7 +64,7 @@ def _with_one(said: Joining, pair: Pair, alias: str) -> Joining:
 
 
 def _of_both(node: exp.Expr, pair: Pair, alias: str) -> exp.Expr:
-    """The node over the columns of the join."""
+    """Return the node over the columns of the join."""
     sides = dict(zip(pair, (LEFT, RIGHT), strict=True))
     copy = node.copy()
     for column in list(free_columns(copy)):
@@ -75,7 +75,7 @@ def _of_both(node: exp.Expr, pair: Pair, alias: str) -> exp.Expr:
 
 
 def read_joined(scan: JoinScan, columns: Iterable[str], dialect: str) -> str:
-    """The body of the CTE that applies it: these columns, by their names beside each other."""
+    """Return the body of the CTE that applies a stored join: columns, by name."""
     special: dict[str, str] = {}
     for side, arrival, row_id in zip(
         (LEFT, RIGHT), scan.arrival_of_each, scan.row_ids, strict=True

@@ -1,1 +1,1 @@
-"""The statements of a run, from standard form."""
+"""Renders the statements of a run from standard form."""

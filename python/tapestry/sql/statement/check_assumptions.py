@@ -1,4 +1,4 @@
-"""Count the pairs of rows that break what the author assumes about the order of arrivals.
+"""Counts the pairs of rows that violate the author's assumptions about the order of arrivals.
 
 An assumption removes branches from the incremental query, so a wrong one would lose answers.  Each
 run counts the pairs that break it and of which a row arrived in the run's own window, the other not

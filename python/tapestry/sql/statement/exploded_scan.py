@@ -1,4 +1,4 @@
-"""How a source that a generator makes is read: from the scan of its base, with LATERAL VIEW."""
+"""The scan of a source that a generator makes: the scan of its base, with LATERAL VIEW."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MADE = "_made"
 
 
 def exploded_scan(source: Exploded, base: Scan | None, dialect: str) -> Scan:
-    """A scan of what is made of each row of ``base``; of one row without a base.
+    """Return a scan of the rows generated from ``base``; from a single row if it is None.
 
     The row id is that of the base and the place beside it. Columns that are not used cost nothing:
     the statement lists those that are, and engines read no others.

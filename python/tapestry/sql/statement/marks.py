@@ -1,4 +1,4 @@
-"""What stands in a rendered text for instants that are filled in later, and names that are free."""
+"""Marks in a rendered text for instants that are filled in later, and free names for CTEs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ TAU, T = timing.mark("tau"), timing.mark("t")
 
 
 def since_of(source: str) -> str:
-    """Stands for what lies before the ts of each row of a source that arrives after tau."""
+    """Return the mark for the instant before the ts of all rows of a source that arrive after
+    tau.
+    """
     return timing.mark(f"since {sha256(source.encode()).hexdigest()[:16]}")
 
 
@@ -25,7 +27,7 @@ def filled_in(
     t: datetime | str,
     late_from: Mapping[str, datetime],
 ) -> str:
-    """The text with the window's ends, and what lies before late rows (``Scan.late_from``)."""
+    """Return the text with the window's ends and instants before late rows (``Scan.late_from``)."""
     if tau is not None:
         text = text.replace(TAU, timing.text_of(tau))
     for source, least in late_from.items():
@@ -35,7 +37,7 @@ def filled_in(
 
 
 def unused(wanted: str, taken: Iterable[str]) -> str:
-    """A name for a CTE: the names stand in texts as they are."""
+    """Return a free name for a CTE, as names are not quoted in texts."""
     # sql: letters, digits and _ are left
     name = re.sub(r"\W", "_", wanted, flags=re.ASCII)
     while name in taken:

@@ -1,4 +1,4 @@
-"""How a run reads the sources of a query: what its statement hangs on beside its form."""
+"""The parameters by which a run reads the sources of a query, besides the form of its statement."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ class QueryReading:
 
     @property
     def little(self) -> bool:
-        """Is no branch worth its plan, so small are the sources?"""
+        """Whether the sources are so small that no branch is worth its plan."""
         return all(scan.little for scan in self.scans.values())

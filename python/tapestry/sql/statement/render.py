@@ -72,7 +72,7 @@ class Rendering:
 
     @property
     def late_from(self) -> Mapping[str, datetime]:
-        """By source, before which instant no late row lies (``Scan.late_from``)."""
+        """By source, the instant before which no late row lies (``Scan.late_from``)."""
         if self.form.first:
             return {}
         found = {name: scan.late_from for name, scan in self.reading.scans.items() if scan.late}
@@ -80,7 +80,7 @@ class Rendering:
 
     @property
     def rendered_key(self) -> Hashable:
-        """All that the statement hangs on beside the query, the scans and the window."""
+        """All that the statement depends on besides the query, the scans and the window."""
         one = self.reading
         scans = (self.late, frozenset(self.late_from), frozenset(one.apart), frozenset(one.joined))
         return (self.dialect, self.form, self.columns, one.few, one.little, one.joins, *scans)
@@ -151,13 +151,13 @@ class Rendering:
         return Rendered((where(select, conditions),), tuple(ctes))
 
     def place(self, prefix: str, frame: Frame) -> RenderPlace:
-        """Where a block, or an arm by itself, is rendered."""
+        """Return the place at which a block, or an arm by itself, is rendered."""
         begin = None if self.begin is None else timing.literal(self.begin)
         reads = self.reads()
         return RenderPlace(self.columns, frame, reads, self.form, prefix, begin)
 
     def remembered(self, whole: bool) -> Body:
-        """What the window changes of the groups that have running states, or all of these."""
+        """Render the window's changes of the groups with running states, or whole states."""
         query, ctes = remember(self.kept(), whole)
         return self.body(ctes, query)
 
@@ -207,7 +207,7 @@ class Rendering:
         return Reads(names, uses, joined)
 
     def order(self) -> Order:
-        """What is known about the bounds in this rendering."""
+        """Return the known orders of bounds in this rendering."""
         order = order_of(self.parts, self.catalog, self.late, self.assumptions)
         late_from = self.late_from
         since = {
@@ -289,7 +289,7 @@ class Rendering:
         return filled_in(text, tau, t, self.late_from)
 
     def scan(self, name: str) -> Scan:
-        """How a source is read; what a generator makes, from the scan of its base."""
+        """Return the scan of a source; for one that a generator makes, from that of its base."""
         source = self.source(name)
         if not isinstance(source, Exploded):
             return self.reading.scans[name]

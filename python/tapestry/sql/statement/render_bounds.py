@@ -1,4 +1,4 @@
-"""When time alone may bring an answer: the bounds that start one, as SELECTs of an instant each."""
+"""Renders the bounds at which time alone may bring an answer, as SELECTs of one instant each."""
 
 from __future__ import annotations
 

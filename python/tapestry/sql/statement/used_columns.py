@@ -1,4 +1,4 @@
-"""Which columns a statement reads: of each source, and of what has a scan of its own."""
+"""The columns that a statement reads, of each source and each use with a scan of its own."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from tapestry.sql.lift.cases import AT
 
 @dataclass(frozen=True)
 class UsedColumns:
-    """Names of columns in order of first use: by source, of a use by its alias, of two uses that
-    are read joined by theirs."""
+    """Names of columns in order of first use.
+
+    By source; by alias for a use with its own scan; by both aliases for uses that are read joined.
+    """
 
     sources: Mapping[str, tuple[str, ...]]
     uses: Mapping[str, tuple[str, ...]]
@@ -31,7 +33,7 @@ def used_columns(
     catalog: Catalog,
     dated: Iterable[str] = (),
 ) -> UsedColumns:
-    """What the statement of these nodes reads; ``tables`` are the uses of its query.
+    """Return the columns that a statement's nodes read; ``tables`` are its query's uses.
 
     ``dated``: sources whose arrivals are read besides.
     """
@@ -64,7 +66,7 @@ def used_columns(
 
 
 def _has(catalog: Catalog, name: str, column: str) -> bool:
-    """May a source have the column? What a generator makes is no column of its base."""
+    """Return whether a source may have the column; generated columns are none of the base."""
     if not column.startswith("_g"):
         return True
     source, made = catalog.relations[name], list[str]()

@@ -1,1 +1,1 @@
-"""How the first instant of an answer is found: one strategy for each block."""
+"""Strategies for finding the first instant of an answer, one for each block."""

@@ -77,7 +77,7 @@ def select_by_bounds(
 
 
 def size_by_bounds(block: Block, sizes: Sizes) -> int:
-    """Each disjunct in branches, each with all others beside it."""
+    """Return the size of the SQL: each disjunct in branches, each compared with all others."""
     total = 0
     spend(len(block.disjuncts) ** 2, "pairs of alternatives")
     for one in block.disjuncts:
@@ -101,7 +101,7 @@ def _absent(
     reads: Reads,
     branch: Branch | None,
 ) -> list[exp.Expr]:
-    """NOT EXISTS of an inner row that starts at or before the first instant."""
+    """Return NOT EXISTS of an inner row that starts at or before the first instant."""
     absent = []
     for exists in conjunction.exists:
         started = [at_most(low, first) for low in exists.inner.lowers]
@@ -120,7 +120,7 @@ def _absent(
 def _no_earlier(
     block: Block, index: int, first: exp.Expr, frame: Frame, reads: Reads
 ) -> list[exp.Expr]:
-    """No other disjunct of the same derivation starts earlier (or at once and stands before)."""
+    """Return conditions that no other disjunct starts earlier, or at once and is listed before."""
     others = []
     for k, other in enumerate(block.disjuncts):
         if k == index:

@@ -47,7 +47,7 @@ _RANK = "_rank"
 
 
 def size_by_candidates(block: Block, sizes: Sizes) -> int:
-    """Each candidate of each disjunct, once for the window and once for what was before."""
+    """Return the size: each candidate of each disjunct, for the window and for before."""
     nodes = [*block.select, *block.keys]
     for one in block.disjuncts:
         nodes.extend(expressions_of(one))
@@ -119,7 +119,7 @@ class CandidatePlan:
         return name
 
     def keys(self) -> list[tuple[str, exp.Expr]]:
-        """What tells one derivation from another: row ids, or the values of tables by value."""
+        """Return the names and values of a derivation's key: row ids, or tables' values."""
         return self.keys_of(self.block.tables)
 
     def keys_of(self, tables: tuple[Table, ...]) -> list[tuple[str, exp.Expr]]:
@@ -370,7 +370,7 @@ class CandidatePlan:
         return self.add("first", query)
 
     def not_earlier(self, first: str) -> exp.Expr:
-        """No candidate at or before tau made the derivation an answer already.
+        """Return the condition that no candidate at or before tau holds.
 
         That it lies before the one in the window is known. It is written, because Spark would
         else copy the anti join, on the keys of the window function in ``first_of`` alone, into each

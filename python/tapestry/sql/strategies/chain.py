@@ -1,4 +1,4 @@
-"""A block whose LEFT JOINs are evaluated one after the other: which tables stand where in it."""
+"""The tables of a block whose LEFT JOINs are evaluated one after the other, and their places."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ class Chain:
         return cls(block, first, behind, absent, shared)
 
     def is_first(self, condition: exp.Expr) -> bool:
-        """Is it a condition of every disjunct, about the first tables?"""
+        """Return whether a condition is in every disjunct, and about the first tables."""
         here = {table.alias for table in self.first}
         return condition in self.shared.conditions and aliases_of(condition) <= here
 
     def needs(self) -> dict[str, list[str]]:
-        """alias -> columns that are used after the table has been read, its row id among them."""
+        """Return alias -> columns that are used after the table has been read, and its row id."""
         nodes: list[exp.Expr] = [*self.block.select]
         for one in self.block.disjuncts:
             nodes += (c for c in one.conditions if not self.is_first(c))
@@ -92,7 +92,7 @@ class Chain:
         return source_columns(nodes)
 
     def met(self, table: SourceTable) -> tuple[tuple[Table, ...], list[exp.Expr]]:
-        """A look-up with what its ON says of the first tables, through others where it has to.
+        """Return a look-up with its ON conditions on the first tables, perhaps through others.
 
         Sound because a row that matches fulfils all of its ON: what is left out lets more rows
         through. Another look-up that an equality compares with has a row then, too.
@@ -135,13 +135,13 @@ def _shared(block: Block) -> Conjunction:
 
 
 def _of_all(first: Conjunction, others: list[Conjunction]) -> tuple[Inferred, ...]:
-    """What each of some conjunctions implies: an alternative alone says nothing of the others."""
+    """Return the conditions that every one of some conjunctions implies."""
     known = [{one.condition for one in other.inferred} for other in others]
     return tuple(one for one in first.inferred if all(one.condition in each for each in known))
 
 
 def _asked_by_all(exists: Exists, others: list[Conjunction]) -> Exists:
-    """A subquery of every disjunct, with what each of those implies of its rows."""
+    """Return a subquery of every disjunct, with the conditions on its rows that all imply."""
     inner = [one.inner for other in others for one in other.exists if one == exists]
     return replace(exists, inner=replace(exists.inner, inferred=_of_all(exists.inner, inner)))
 

@@ -32,7 +32,7 @@ from tapestry.sql.write import build
 
 
 def without_subqueries(block: Block) -> bool:
-    """Does nothing but its own rows say when a derivation of the block holds?"""
+    """Return whether only a derivation's own rows decide when it holds."""
     return not any(conjunction.exists for conjunction in block.disjuncts)
 
 
@@ -64,7 +64,7 @@ def select_by_least(
 
 
 def size_by_least(block: Block, sizes: Sizes) -> int:
-    """Each disjunct once in a branch, of which there is one a set of tables."""
+    """Return the size: each disjunct once in a branch, and one branch for each set of tables."""
     lowers = [low for one in block.disjuncts for low in one.lowers]
     branches = len({frozenset(aliases_of(low)) for low in lowers})
     each = sizes.of(block.select + block.keys) + sizes.relations(block.tables)

@@ -1,4 +1,4 @@
-"""How long pieces of a run's SQL get, reckoned from the standard form before a word is written.
+"""Estimates the length of a run's SQL from the standard form, before it is rendered.
 
 The reckoning follows what the strategies write, with every row late, and is not exact.
 """
@@ -23,7 +23,7 @@ LINE, INSTANT, RELATION = 20, 60, 50
 
 @dataclass
 class Sizes:
-    """Characters of pieces of SQL, where this much is known of the order of bounds."""
+    """Estimates of characters of pieces of SQL, given the known orders of bounds."""
 
     order: Order
     known: dict[int, tuple[object, int]] = field(default_factory=dict)
@@ -41,30 +41,32 @@ class Sizes:
         return total
 
     def branches(self, conjunction: Conjunction) -> int:
-        """How many branches its lower bounds make."""
+        """Return the number of branches that its lower bounds make."""
         return max(1, len(self.kept(conjunction)))
 
     def kept(self, conjunction: Conjunction) -> tuple[exp.Expr, ...]:
-        """Its lower bounds that no other one implies."""
+        """Return its lower bounds that no other one implies."""
         order = self.order.within(conjunction.conditions, conjunction.tables)
         return drop_redundant_bounds(conjunction.lowers, order)
 
     def own(self, conjunction: Conjunction) -> int:
-        """Its conditions, and that its interval is not empty."""
+        """Return the size of its conditions, and of the one that its interval is not empty."""
         lowers, uppers = conjunction.lowers, conjunction.uppers
         pairs = self.of(lowers) * len(uppers) + self.of(uppers, 0) * len(lowers)
         return self.of(conjunction.conditions) + pairs
 
     def reached(self, conjunction: Conjunction) -> int:
-        """That its lower bounds lie before some instant, and one of them after another."""
+        """Return the size of the conditions on its lower bounds at two instants."""
         return self.of(conjunction.lowers, INSTANT + LINE) + INSTANT
 
     def first(self, conjunction: Conjunction) -> int:
-        """The greatest of its lower bounds."""
+        """Return the size of the greatest of its lower bounds."""
         return self.of(self.kept(conjunction), 2)
 
     def inner(self, exists: Exists, instant: int, head: int = 0) -> int:
-        """``[NOT] EXISTS`` at an instant; ``head``: what a nested one carries along."""
+        """Return the size of ``[NOT] EXISTS`` at an instant; ``head``: of a nested one's
+        columns.
+        """
         inner = exists.inner
         text = 2 * RELATION + self.relations(inner.tables) + self.of(inner.conditions)
         text += self.of(inner.lowers + inner.uppers, instant + LINE)
@@ -72,7 +74,7 @@ class Sizes:
         return text + sum(self.inner(one, instant, head) for one in inner.exists)
 
     def relations(self, tables: tuple[Table, ...]) -> int:
-        """Tables in FROM: a table by value is written out."""
+        """Return the size of tables in FROM; a table by value is written out."""
         total = 0
         for table in tables:
             total += RELATION + 2 * len(table.alias) + self.of(on_of(table) or ())
@@ -81,7 +83,7 @@ class Sizes:
         return total
 
     def universe(self, table: ValueTable) -> int:
-        """All that a table by value may hold."""
+        """Return the size of the query for all values of a table by value."""
         if id(table) not in self.known:
             total = 0
             for block in table.universe:
@@ -93,7 +95,7 @@ class Sizes:
 
 
 def readings_of(block: Block, sizes: Sizes) -> int:
-    """How often tables are read by candidates, each CTE written out wherever it is used.
+    """Return how often candidates read tables, with each CTE written out wherever it is used.
 
     Spark plans it so: the candidates up to τ start from those in the window, which are all written
     out in each select, so that it grows with the square of the candidates.
@@ -113,7 +115,7 @@ def readings_of(block: Block, sizes: Sizes) -> int:
 
 
 def _checked(exists: Exists, tried: int) -> int:
-    """A subquery at each candidate; with subqueries of its own it starts from all of those."""
+    """Return the readings of a subquery at each candidate; a nested one starts from all."""
     inner = exists.inner
     if not inner.exists:
         return len(inner.tables)

@@ -1,4 +1,4 @@
-"""One LEFT JOIN of a chain: what becomes of a row so far, by the rows that it matches in time.
+"""One LEFT JOIN of a chain: splits each row so far in time by the rows that it matches.
 
     hit       the pair, while both hold
     before    the row with NULLs, until the first match begins
@@ -42,7 +42,7 @@ class Stage:
         return f"_{kind}_{self.number}"
 
     def column(self, kind: str) -> exp.Expr:
-        """Such a column of a row."""
+        """Return a column of this stage in a row."""
         return exp.column(self.name(kind), table=ROW)
 
     def ranked(self, pairs: exp.Subquery, keys: Sequence[exp.Expr]) -> exp.Select:
@@ -80,30 +80,30 @@ class Stage:
         return where(select, [any_of([one for one in held if one is not None])])
 
     def is_kind(self, kind: int) -> exp.Expr:
-        """Is it a row of this kind?"""
+        """Return the condition that a row is of this kind."""
         kinds = exp.column("kind", table=KIND)
         return exp.EQ(this=kinds, expression=exp.Literal.number(kind))
 
     def by_kind(self, values: Mapping[int, exp.Expr]) -> exp.Expr:
-        """The value of a row's kind, of those of each."""
+        """Return the value for a row's kind, of one value for each kind."""
         *others, (_, last) = values.items()
         ifs = [exp.If(this=self.is_kind(kind), true=value) for kind, value in others]
         return exp.Case(ifs=ifs, default=last) if ifs else last
 
     def lower(self, kind: int) -> exp.Expr:
-        """From when on a row of this kind holds."""
+        """Return the instant from which a row of this kind holds."""
         if kind == BEFORE:
             return self.low.copy()
         return greatest((self.low, self.column("b" if kind == HIT else "reach")))
 
     def upper(self, kind: int) -> exp.Expr:
-        """Until when it holds; NULL for ever."""
+        """Return the instant until which a row of this kind holds; NULL for ever."""
         if kind == HIT:
             return least((self.high, self.column("e"))) if self.ends else self.high.copy()
         return least((self.high, self.column("b" if kind == BEFORE else "next")))
 
     def holds(self, kind: int) -> Iterator[exp.Expr]:
-        """That a row of this kind holds at some instant."""
+        """Yield the conditions that a row of this kind holds at some instant."""
         if kind == BEFORE:
             first = exp.EQ(this=self.column("place"), expression=exp.Literal.number(1))
             yield first
@@ -136,7 +136,7 @@ def case(condition: exp.Expr | None, value: exp.Expr) -> exp.Expr:
 
 
 def any_of(conditions: Sequence[exp.Expr]) -> exp.Expr:
-    """One of the conditions is true; false of none."""
+    """Return the condition that one of these is true; false for none."""
     together = None
     for one in conditions:
         part = exp.Paren(this=one) if isinstance(one, exp.And) else one

@@ -1,4 +1,4 @@
-"""Many LEFT JOINs to tables that grow, one after the other: a stage each.
+"""Evaluates many LEFT JOINs to growing tables one after the other, a stage for each.
 
 A row so far is a derivation with an interval ``[lo, hi)`` in which it holds (no hi: for ever); one
 that holds several times has several. A LEFT JOIN to ``a``, whose row matches in ``[b, e)``, gives
@@ -57,7 +57,7 @@ _STAGE = 1_500
 
 
 def size_by_stages(block: Block, sizes: Sizes) -> int:
-    """A stage a LEFT JOIN, and one more subquery for each."""
+    """Return the size: a stage for each LEFT JOIN, and one more subquery for each."""
     total = sizes.of(block.select + block.keys) + sizes.relations(block.tables)
     for one in block.disjuncts:
         total += sizes.own(one) + sizes.reached(one) + 2 * sizes.first(one)
@@ -136,11 +136,11 @@ class StagePlan:
         return node.copy().transform(replace, copy=False)
 
     def interval(self, relation: str = ROW) -> tuple[exp.Expr, exp.Expr]:
-        """From when to when a row so far holds."""
+        """Return the begin and the end of the interval in which a row so far holds."""
         return exp.column(self.lo, table=relation), exp.column(self.hi, table=relation)
 
     def row_ids(self) -> list[exp.Expr]:
-        """What tells rows so far apart."""
+        """Return the columns that tell rows so far apart."""
         return [
             exp.column(name, table=ROW) for (_, of), name in self.carried.items() if of == ROW_ID
         ]
@@ -165,7 +165,7 @@ class StagePlan:
         return where(select, conditions)
 
     def begin_within(self, tau: exp.Expr) -> Iterator[exp.Expr]:
-        """One of these holds where a derivation of the first tables' rows begins in the window."""
+        """Yield conditions; one holds if a derivation of the first rows begins in the window."""
         lowers = dict.fromkeys(low for one in self.block.disjuncts for low in one.lowers)
         yield from self.within(lowers, tau)
         for table in (*moving(self.block.tables), *self.chain.absent):
@@ -179,7 +179,7 @@ class StagePlan:
             yield exp.Exists(this=met)
 
     def within(self, bounds: Iterable[exp.Expr], tau: exp.Expr) -> Iterator[exp.Expr]:
-        """That a bound lies in the window."""
+        """Yield the conditions that a bound lies in the window."""
         frame = self.frame
         for bound in bounds:
             after = by(bound, tau, exp.GT, frame.order)
@@ -187,7 +187,7 @@ class StagePlan:
 
     # -- stages ---------------------------------------------------------------------------------
     def still(self, rows: str, table: SourceTable) -> str:
-        """A LEFT JOIN to a table whose rows are always there: the interval stays as it is."""
+        """Add a LEFT JOIN to a table whose rows always exist, which keeps the interval."""
         self.stages += 1
         on, known = [self.over(one) for one in filters_of(table) or ()], self.known()
         select = build.select([all_of_row(), *self.carry(table)])
@@ -196,7 +196,7 @@ class StagePlan:
         return self.add(f"with_{self.stages}", where(select, known))
 
     def stage(self, rows: str, table: SourceTable, absent: bool = False) -> str:
-        """A LEFT JOIN to a table whose rows come and go, or match for a time.
+        """Add a LEFT JOIN to a table whose rows come and go, or match for a time.
 
         Where the table has to be ``absent``, the rows with a match are left out.
         """
@@ -235,7 +235,7 @@ class StagePlan:
         return where(select, self.known())
 
     def known(self) -> list[exp.Expr]:
-        """The conditions of every disjunct that a row so far says already: fewer rows go on."""
+        """Return the conditions of every disjunct that rows so far decide: fewer rows go on."""
         found = []
         for condition in self.chain.shared.conditions:
             here = {alias for alias, _ in self.carried}

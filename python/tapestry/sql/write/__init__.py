@@ -1,1 +1,1 @@
-"""Trees of SQL as they are built, and their text in each dialect."""
+"""Builds trees of SQL, and writes them as text in each dialect."""

@@ -29,7 +29,7 @@ def select_all(alias: str = "") -> exp.Select:
 
 
 def quote(tree: exp.Expr) -> None:
-    """Quote what is no name without quotes: a star may have brought it."""
+    """Quote names that need it, in place: a star may have brought them."""
     for name in tree.find_all(exp.Identifier):
         if needs_quotes(name.name):
             name.set("quoted", True)
@@ -108,7 +108,7 @@ def conjunction(parts: Sequence[exp.Expr]) -> exp.Expr | None:
 
 
 def operand(condition: exp.Expr) -> exp.Expr:
-    """A copy that can stand between ANDs."""
+    """Return a copy that can stand between ANDs, in parentheses if needed."""
     return exp.Paren(this=condition.copy()) if isinstance(condition, exp.Or) else condition.copy()
 
 

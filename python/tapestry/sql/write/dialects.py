@@ -1,4 +1,4 @@
-"""What sqlglot's generators do not carry over from Spark to another engine."""
+"""Rewrites the parts of Spark SQL that sqlglot's generators do not carry over to other engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of an expression that are none of its own subqueries'."""
+"""Finds the columns of an expression that do not belong to its own subqueries."""
 
 from __future__ import annotations
 

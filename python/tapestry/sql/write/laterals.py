@@ -1,4 +1,4 @@
-"""LATERAL VIEW in other dialects: a join with the elements of an array or map, in their order."""
+"""Writes LATERAL VIEW in other dialects: a join with the elements of an array or map, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PostgreSQL needs besides what sqlglot's generator does."""
+"""Rewrites the parts of Spark SQL that sqlglot does not carry over to PostgreSQL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def structs_in(trees: Iterable[exp.Expr]) -> dict[str, tuple[str, ...]]:
 
 
 def _without_structs(tree: exp.Expr, structs: Structs) -> exp.Expr:
-    """``m.id`` of a struct m as the column ``m__id``."""
+    """Return the tree with ``m.id`` of a struct m as the column ``m__id``."""
     for select in list(tree.find_all(exp.Select)):
         listed: list[exp.Expr] = []
         for item in select.expressions:
@@ -69,7 +69,7 @@ def _flat(struct: str, field: str) -> exp.Identifier:
 
 
 def _rewritten(node: exp.Expr) -> exp.Expr:
-    """Spark's functions of time that sqlglot leaves as they are, without rounding."""
+    """Rewrite Spark's functions of time that sqlglot leaves as they are, without rounding."""
     for kind, rewrite in _FUNCTIONS.items():
         if isinstance(node, kind):
             return rewrite(node)
@@ -82,7 +82,7 @@ def _epoch(node: exp.Expr) -> exp.Expr:
 
 
 def _whole(node: exp.Expr, factor: int = 1) -> exp.Expr:
-    """Whole units since 1970, so many to a second."""
+    """Return whole units since 1970, ``factor`` of them in a second."""
     epoch = _epoch(node)
     if factor > 1:
         epoch = exp.Mul(this=epoch, expression=exp.Literal.number(factor))

@@ -52,7 +52,7 @@ class _Inference:
     texts: Collection[Key]
 
     def block(self, block: Block) -> Block:
-        """Each disjunct by itself; what look-ups are joined on is shared by all of them."""
+        """Return the block with inferences for each disjunct; those of look-ups are shared."""
         disjuncts = [self.conjunction(one, ()) for one in block.disjuncts]
         known = {table.alias: self.look_up(table, block) for table in block.tables}
 
@@ -77,7 +77,7 @@ class _Inference:
         return replace(one, exists=exists, inferred=inferred)
 
     def look_up(self, table: Table, block: Block) -> Table:
-        """What ON implies beside the conditions that no look-up decides; nothing comes out of ON.
+        """Return a look-up with the conditions that its ON and shared conditions imply.
 
         A row that is looked up is left out only where it meets no row that is left.
         """
@@ -100,6 +100,6 @@ class _Inference:
 
 
 def _needed(one: Conjunction) -> tuple[exp.Expr, ...]:
-    """The conditions of rows that have to be there: of EXISTS, never of NOT EXISTS."""
+    """Return the conditions on rows that must exist: of EXISTS, never of NOT EXISTS."""
     inner = [each.inner for each in one.exists if not each.negated]
     return tuple(c for each in inner for c in (*each.conditions, *_needed(each)))

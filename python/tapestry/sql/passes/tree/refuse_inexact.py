@@ -84,7 +84,7 @@ def _refuse_sum(node: exp.AggFunc) -> None:
 
 
 def _is_ordered(node: exp.AggFunc) -> bool:
-    """Is the value of a list or of a first value one, whatever the order in which rows come?"""
+    """Return whether a list or first value does not depend on the order in which rows come."""
     around = _around(node)
     if isinstance(node, LISTS):
         if isinstance(node.this, exp.Order):  # WITHIN GROUP
@@ -106,7 +106,7 @@ def _is_ordered(node: exp.AggFunc) -> bool:
 
 
 def _around(node: exp.Expr) -> exp.Expr:
-    """The aggregate with FILTER, WITHIN GROUP and OVER."""
+    """Return the aggregate with its FILTER, WITHIN GROUP and OVER."""
     kinds = exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.Window | exp.WithinGroup
     while isinstance(node.parent, kinds) and node.arg_key == "this":
         node = node.parent
@@ -114,7 +114,7 @@ def _around(node: exp.Expr) -> exp.Expr:
 
 
 def _is_overlooked(node: exp.Expr) -> bool:
-    """Does it stand in the select list of an EXISTS?"""
+    """Return whether a node stands in the select list of an EXISTS."""
     select = node.find_ancestor(exp.Select)
     if select is None or not isinstance(select.parent, exp.Exists):
         return False
@@ -125,7 +125,7 @@ def _is_overlooked(node: exp.Expr) -> bool:
 
 
 def _instead(node: exp.Expr) -> str:
-    """What to write."""
+    """Return advice what to write in place of an aggregate."""
     name = _said(node)
     if isinstance(node, exp.ArgMax | exp.ArgMin | exp.AnyValue):
         if node.args.get("count") is not None:
@@ -157,5 +157,5 @@ def _name(node: exp.Expr) -> str:
 
 
 def _said(node: exp.Expr) -> str:
-    """A function's name as Spark has it."""
+    """Return the name of a function in Spark."""
     return _name(node) or node.sql("spark").partition("(")[0].lower()

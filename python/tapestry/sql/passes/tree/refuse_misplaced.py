@@ -44,7 +44,7 @@ def refuse_misplaced(tree: exp.Query, catalog: Catalog) -> exp.Query:
 
 
 def _of_groups(select: exp.Select) -> Iterator[exp.Expr]:
-    """The clauses that are about groups where there are some."""
+    """Yield the clauses that are evaluated for groups, if there are any."""
     yield from select.selects
     for name in ("having", "order"):
         if select.args.get(name) is not None:
@@ -212,7 +212,7 @@ def _refuse_subquery_of_group(item: exp.Expr, keys: set[exp.Expr], own: set[str]
 
 
 def _keys(group: exp.Expr | None) -> Iterator[exp.Expr]:
-    """What a block groups by, in any of its grouping sets."""
+    """Yield the expressions that a block groups by, in any of its grouping sets."""
     for item in group.expressions if group is not None else ():
         if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
             yield from _keys(item)
@@ -229,7 +229,7 @@ def _without_filter(node: exp.Expr) -> exp.Expr:
 
 
 def _loose(node: exp.Expr, keys: set[exp.Expr], own: set[str]) -> Iterator[exp.Column]:
-    """Columns outside of aggregates and of what is grouped by, those in subqueries too."""
+    """Yield columns outside of aggregates and grouping expressions, in subqueries, too."""
     return _columns(
         node, own, lambda one: one.unnest() in keys or is_aggregate(_without_filter(one))
     )
@@ -252,6 +252,6 @@ def _columns(
 
 
 def _relations(select: exp.Select) -> set[str]:
-    """What a block calls its relations."""
+    """Return the aliases of a block's relations."""
     laterals = (one.alias for one in select.args.get("laterals") or [])
     return {*(one.alias_or_name for one in relations_of(select)), *laterals}

@@ -68,7 +68,7 @@ def _first_word(text: str) -> str:
 
 
 def _is_read_as_time(text: exp.Literal) -> bool:
-    """Does Spark make a date or a timestamp of this text? Yes, too, where that is not known."""
+    """Return whether Spark may make a date or a timestamp of this text."""
     node: exp.Expr = text
     while isinstance(node.parent, exp.Paren):
         node = node.parent
@@ -82,7 +82,7 @@ def _is_read_as_time(text: exp.Literal) -> bool:
 
 
 def _widened_with(node: exp.Expr) -> list[exp.Expr]:
-    """What Spark brings to one type with this value: what it is compared with, the other cases."""
+    """Return the values that Spark brings to one type with this one: operands, other cases."""
     around = node.parent
     case = around.parent if isinstance(around, exp.If) else None
     if isinstance(case, exp.Case):
@@ -96,7 +96,7 @@ def _widened_with(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _declared(name: str, catalog: Catalog) -> bool:
-    """Is the function declared, by its full name or by what stands behind a dot of it?"""
+    """Return whether a function is declared, by its full name or the part after a dot."""
     parts = name.split(".")
     ends = {".".join(parts[start:]) for start in range(len(parts))}
     return bool(ends & catalog.deterministic_functions)

@@ -147,7 +147,7 @@ def _is_one(limit: exp.Expr | None) -> bool:
 
 
 def _gives_one(query: exp.Expr) -> bool:
-    """Is there at most one row, whatever there is? Of a global aggregate, and without FROM."""
+    """Return whether a query always has at most one row: a global aggregate, or no FROM."""
     if not isinstance(query, exp.Select):
         return False
     if query.args.get("from_") is None:
@@ -160,7 +160,7 @@ def _gives_one(query: exp.Expr) -> bool:
 
 
 def _fixed(query: exp.Select) -> Iterator[exp.Expr]:
-    """What WHERE says to be equal to something that is no column of the block."""
+    """Yield the expressions that WHERE equates with a value without columns of the block."""
     where = query.args.get("where")
     own = _names(query)
     if where is None:
