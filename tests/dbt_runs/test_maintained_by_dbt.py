@@ -81,5 +81,12 @@ class TestMaintained:
             "enough": "pass",
             "not_too_much": "pass",
         }
+        cost = json.loads(tapestry(project, "explain", "revenue", "--cost", "--json").output)
+        assert [run["action"] for run in cost["runs"]] == ["append", "create", "create"]
+        for run in cost["runs"]:
+            parts = dict(run["seconds"])
+            whole = parts.pop("all")
+            assert parts.pop("plan") > 0
+            assert whole - 0.01 < sum(parts.values()) < whole + 0.01
         run_dbt(["run", "--full-refresh"])
         assert rows(project, "regions") == [("n", 10), ("s", 5)]

@@ -64,6 +64,12 @@ MEANINGS: Mapping[str, str] = {
     "deleted_rows": "rows that went out",
     "bytes_full": "size of the tables that the whole answer is computed from",
     "bytes_changed": "size of what told it which rows of the sources had changed",
+    "plan_seconds": "how long it took to decide what is to be done; no part of `seconds`",
+    "claim_seconds": "to claim the run's number, before its rows are computed; where that is done"
+    " meanwhile it is 0",
+    "rows_seconds": "to compute and check the rows",
+    "commit_seconds": "to write them into the table",
+    "confirm_seconds": "to note in the state that they are there",
     "kind": "`expectation`, `assume`, `enough`, `not_too_much`, or `drift` of a derived table",
     "name": "the expectation or assumption by its name",
     "on_violation": "what its author wants to happen: `warn`, `drop`, `fail`",

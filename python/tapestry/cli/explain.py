@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tapestry.cli.explanation import Explanation
+    from tapestry.cli.models import Manifest
 
 EXAMPLE = """\b
 Example:
   tapestry explain unanswered
+  tapestry explain unanswered --cost
   tapestry explain unanswered --json | jq '.reads[] | {place, source, files}'
   tapestry explain --sql "select * from {{ source('bboard', 'messages') }} where now() > ts"
 
@@ -26,6 +28,8 @@ Each step is shown as SQL with the reason why it is allowed: the query Q, its st
 comparisons with now() solved, Q_M (everything that was ever an answer), and Q^I, which a run
 executes over its window (:tau, :t]. Then: which source each branch narrows to which range, how many
 files and bytes that reads now, and what would make it cheaper. Nothing is run and nothing written.
+--cost shows instead what the last runs took, by part: to plan, to claim the number of the run, to
+compute and check its rows, to commit them, to confirm that.
 
 Exit code 1 where the query is refused: the steps up to the one that refuses it are shown.
 """
@@ -34,11 +38,13 @@ Exit code 1 where the query is refused: the steps up to the one that refuses it 
 @click.command(epilog=EXAMPLE)
 @click.argument("model", required=False, shell_complete=models_of_ours)
 @click.option("--sql", help="Explain a query that is no model yet; may hold ref() and source().")
+@click.option("--cost", is_flag=True, help="What the last runs of MODEL took, by part.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
 @project_options
 def explain(
     model: str | None,
     sql: str | None,
+    cost: bool,
     as_json: bool,
     given: DbtOptions,
 ) -> None:
@@ -47,9 +53,14 @@ def explain(
 
     if (model is None) == (sql is None):
         raise click.UsageError("Give the name of a model, or --sql with a query.")
+    if cost and model is None:
+        raise click.UsageError("--cost is about the runs of a model: give its name.")
     manifest = read_manifest(given)
     if model is not None:
         manifest.model(model)
+    if cost:
+        _show_cost(manifest, model or "", as_json)
+        return
     explained = _explained(manifest, model, sql)
     if as_json:
         click.echo(json.dumps(explained.as_json(), indent=2))
@@ -59,6 +70,25 @@ def explain(
         show_explanation(console(), explained)
     if explained.refusal is not None:
         click.get_current_context().exit(1)
+
+
+def _show_cost(manifest: Manifest, model: str, as_json: bool) -> None:
+    from tapestry.cli.models import open_models
+    from tapestry.cli.run_costs import refuse_without_runs, run_costs, show_costs
+    from tapestry.cli.show import console
+    from tapestry.runs.kinds.registry import kind_named, kinds_of_answers
+
+    name = model.removesuffix(".sql")
+    node = manifest.model(name)
+    kinds = sorted(kinds_of_answers())
+    refuse_without_runs(name, kind_named(node["config"].get("materialized")) or "", kinds)
+    with open_models(manifest, [name]) as opened:
+        relation, state = opened.models[name].relation, opened.invocation.state_table
+        costs = run_costs(opened.session, state, name, relation)
+    if as_json:
+        click.echo(json.dumps(costs.as_json(), indent=2))
+    else:
+        show_costs(console(), costs)
 
 
 def _explained(

@@ -19,6 +19,7 @@ from tapestry.runs.engine.own_tables import OwnTable, append_own
 from tapestry.runs.engine.session import ReadVolume, Session
 from tapestry.runs.protocol.plan import Planned
 from tapestry.runs.protocol.refreshed import Refreshed
+from tapestry.runs.protocol.stopwatch import PARTS
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import pins_as_json
 from tapestry.runs.tables.target import Commit, Written
@@ -57,6 +58,7 @@ RUNS: Mapping[str, str] = {
     "deleted_rows": "bigint",
     "bytes_full": "bigint",
     "bytes_changed": "bigint",
+    **{f"{part}_seconds": "double" for part in PARTS},
 }
 CHECKS: Mapping[str, str] = {
     "invocation_id": "string",
@@ -83,6 +85,8 @@ class Entry:
 
     run
         What was to be done over a window; None where dbt built the model.
+    parts
+        Seconds by part (``PARTS``), of those that the run has come to.
     """
 
     identity: RunIdentity
@@ -92,6 +96,7 @@ class Entry:
     reading: ReadVolume = field(default_factory=ReadVolume)
     commit: Commit | None = None
     reason: str = ""
+    parts: Mapping[str, float] = field(default_factory=dict)
     ended_at: datetime = field(default_factory=partial(datetime.now, timezone.utc))
 
     @property
@@ -161,6 +166,7 @@ def _run(invocation_id: str, entry: Entry, run: Planned) -> dict[str, str]:
         "sql": string(run.rows.select),
         "pins_before": _text(before),
         **_refreshed(figures.refreshed, failed=bool(failed)),
+        **{f"{part}_seconds": _seconds(entry.parts.get(part)) for part in PARTS},
     }
 
 
@@ -198,6 +204,10 @@ def _instant(instant: datetime | None) -> str:
 
 def _text(value: str | None) -> str:
     return string(value) if value else "NULL"
+
+
+def _seconds(value: float | None) -> str:
+    return "NULL" if value is None else f"{value:.3f}"
 
 
 def _number(value: int | None) -> str:

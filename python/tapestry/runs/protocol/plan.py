@@ -46,11 +46,14 @@ class Told:
 
     finished
         What a run did that had crashed and was brought to its end before this was decided.
+    seconds
+        How long it took to decide.
     """
 
     warnings: tuple[str, ...] = ()
     figures: Figures = Figures()
     finished: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from tapestry.runs.protocol.log import Entry
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import CloseRun, Decided, Leftover, Nothing, OwnRun, Plan, Planned
 from tapestry.runs.protocol.states import Claimed, Committed, Failed
+from tapestry.runs.protocol.stopwatch import Stopwatch
 from tapestry.runs.query.holding import release
 from tapestry.runs.query.relations import plain
 
@@ -42,6 +43,7 @@ def prepare(
     def plan() -> Plan:
         return kind.plan(session, model, invocation, full_refresh)
 
+    began = monotonic()
     planned, finished = plan(), ""
     if isinstance(planned, Leftover):
         planned.finish(session, planned.row)
@@ -52,6 +54,7 @@ def prepare(
         planned = plan()
     elif isinstance(planned, Planned) and planned.circumstances.again:
         finished = str(execute(session, kind, planned, invocation))
+        began = monotonic()
         planned = plan()
     if isinstance(planned, OwnRun):
         return planned
@@ -59,7 +62,8 @@ def prepare(
         raise concurrent(planned.row)
     if isinstance(planned, Planned) and planned.circumstances.again:
         raise concurrent(planned.row)
-    return replace(planned, told=replace(planned.told, finished=finished))
+    seconds = monotonic() - began
+    return replace(planned, told=replace(planned.told, finished=finished, seconds=seconds))
 
 
 def execute(session: Session, kind: Kind, planned: Decided, invocation: Invocation) -> Outcome:
@@ -123,7 +127,7 @@ def _by_whole_answer(
 
 def _execute(session: Session, kind: Kind, planned: Planned, invocation: Invocation) -> Outcome:
     """The states one after the other, from what is planned to what is confirmed."""
-    began, row = monotonic(), planned.row
+    watch, row = Stopwatch(parts={"plan": planned.told.seconds}), planned.row
     crash.point("planned")
     if planned.traceless and _finds_nothing(session, planned):
         invocation.recall.note_looked(row)
@@ -131,7 +135,8 @@ def _execute(session: Session, kind: Kind, planned: Planned, invocation: Invocat
         return Outcome("nothing", None, planned.t, finished=planned.told.finished)
     try:
         with claiming(session, planned, invocation) as claimed:
-            reached, reading = _up_to_the_commit(session, claimed, invocation, began)
+            watch.end("claim")
+            reached, reading = _up_to_the_commit(session, claimed, invocation, watch)
     except ClaimLostError:
         invocation.forget(row.model)
         if not planned.circumstances.warm:
@@ -142,8 +147,7 @@ def _execute(session: Session, kind: Kind, planned: Planned, invocation: Invocat
     if isinstance(reached, Failed):
         give_up(session, row, invocation, planned.unsure)
         reading.look()
-        seconds, reason = monotonic() - began, str(reached.error)
-        entry = Entry(row.identity, reached.found, seconds, planned, reading, reason=reason)
+        entry = _failed(planned, reached.found, watch, reading, str(reached.error))
         invocation.log.append(entry)
         raise concurrent(row) if overtaken(session, planned) else reached.error
     crash.point("committed")
@@ -152,8 +156,9 @@ def _execute(session: Session, kind: Kind, planned: Planned, invocation: Invocat
         settle(session, confirmed)
     found, landed = confirmed.found, confirmed.commit
     _complete(invocation, planned)
-    seconds = monotonic() - began
-    invocation.log.append(Entry(row.identity, found, seconds, planned, reading, landed))
+    watch.end("confirm")
+    spent = (watch.seconds, planned, reading, landed)
+    invocation.log.append(Entry(row.identity, found, *spent, parts=watch.parts))
     crash.point("confirmed")
     if is_due(row):
         tidy(session, planned, invocation.state_table)
@@ -172,28 +177,38 @@ def _finds_nothing(session: Session, planned: Planned) -> bool:
 
 
 def _up_to_the_commit(
-    session: Session, claimed: Claimed, invocation: Invocation, began: float
+    session: Session, claimed: Claimed, invocation: Invocation, watch: Stopwatch
 ) -> tuple[Committed | Failed, ReadVolume]:
     """``check`` and ``commit``, measured; what goes wrong in them is logged with the run."""
     planned, reading = claimed.planned, ReadVolume()
     try:
         with session.can.measured() as reading:
             checked = check(session, claimed)
-            reached = checked if isinstance(checked, Failed) else commit(session, checked)
-            return reached, reading
+            watch.end("rows")
+            if isinstance(checked, Failed):
+                return checked, reading
+            committed = commit(session, checked)
+            watch.end("commit")
+            return committed, reading
     except ClaimLostError:
         raise
     except Exception as error:
         reading.look()
-        seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
-        entry = Entry(planned.row.identity, Findings(), seconds, planned, reading, reason=reason)
-        invocation.log.append(entry)
+        reason = str(error)[:LONGEST_REASON]
+        invocation.log.append(_failed(planned, Findings(), watch, reading, reason))
         _abandon(session, claimed, invocation)
         if overtaken(session, planned):
             raise concurrent(planned.row) from error
         raise
     finally:
         release(session, planned.rows.holding)
+
+
+def _failed(
+    planned: Planned, found: Findings, watch: Stopwatch, reading: ReadVolume, reason: str
+) -> Entry:
+    spent = (watch.seconds, planned, reading)
+    return Entry(planned.row.identity, found, *spent, reason=reason, parts=watch.parts)
 
 
 def _abandon(session: Session, claimed: Claimed, invocation: Invocation) -> None:
