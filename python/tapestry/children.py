@@ -1,4 +1,4 @@
-"""The one place that starts a process: what it imports, which variables it has, where it begins.
+"""Starts child processes with a given module path, environment and folder.
 
 `python -m` and `python -c` look for modules in the current folder first, and that may be anybody's:
 a project that was fetched to be looked at, a folder of mail. What lies there (`json.py`,
@@ -66,7 +66,7 @@ def start_python(
 
 
 def start_program(path: str, *arguments: str, timeout: float) -> str:
-    """What a program says, on both of its outputs; ``path`` is its file, made absolute.
+    """Return the output of a program, both streams; ``path`` is its file, made absolute.
 
     Raises OSError where it does not start, TimeoutExpired where it takes too long (seconds).
     """

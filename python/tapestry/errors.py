@@ -64,7 +64,7 @@ class SourceRewritten(TapestryError):
 
 
 class SourceHistoryGone(TapestryError):
-    """What happened to a source since the last run can no longer be told."""
+    """The changes of a source since the last run can no longer be read."""
 
 
 class LateRowsFound(TapestryError):
@@ -80,11 +80,11 @@ class TargetChanged(TapestryError):
 
 
 class StateMissing(TapestryError):
-    """A target stands there without the state that belongs to it."""
+    """A model's table exists without the state that belongs to it."""
 
 
 class StateUnreadable(StateMissing):
-    """What a table of ours says of a model is nothing that a run can have written."""
+    """A bookkeeping table has a row of a model that no run can have written."""
 
 
 class NotRunYet(StateMissing):
@@ -100,7 +100,7 @@ class ExpectationFailed(TapestryError):
 
 
 class VerificationFailed(TapestryError):
-    """What a run would publish, or has published, is not what the definition of its query says."""
+    """The rows that a run publishes, or published, differ from its query's definition."""
 
 
 class MailboxUnreadable(TapestryError):
@@ -136,11 +136,11 @@ class UniqueColumnMissing(ConfigurationError):
 
 
 class ChangesGone(TapestryError):
-    """What a table has changed since a rule looked at it can no longer be read."""
+    """The changes of a table since a rule last read it can no longer be read."""
 
 
 class StateGone(TapestryError):
-    """How another table was at a commit can no longer be read."""
+    """The state of another table at a commit can no longer be read."""
 
 
 class BaselineGap(TapestryError):
@@ -148,7 +148,7 @@ class BaselineGap(TapestryError):
 
 
 class DerivedDrift(TapestryError):
-    """A derived table is not what its query says of the rows that its actions have done."""
+    """A derived table differs from its query over the rows that its actions have handled."""
 
 
 class ActionFailed(TapestryError):

@@ -42,7 +42,7 @@ class _Spark(Session):
 
 
 class _Verification(BatchExpectation):  # type: ignore[misc]
-    """What both have in common.
+    """The common part of both expectations.
 
     query
         The author's SELECT, over Delta tables and views by their names.

@@ -39,7 +39,7 @@ _HOLDER = re.compile(rb"process [0-9]{1,20} of [A-Za-z0-9. -]{1,255}")
 
 
 class NotOurs(ConfigurationError):
-    """Somebody else could have written what stands at a path, or it is no file or folder."""
+    """A path whose content others could have written, or that is no file or folder."""
 
 
 def cache_folder(*parts: str) -> Path:
@@ -58,7 +58,7 @@ def cache_folder(*parts: str) -> Path:
 
 
 def ivy_folder() -> Path:
-    """Where Spark keeps the jars that it fetches: below the home that Java takes for the user's.
+    """Return Spark's folder of fetched jars: in the home that Java takes for the user's.
 
     A new one is for this user alone. Raises ConfigurationError where others could have put jars
     there, and OSError where this user cannot.
@@ -109,7 +109,7 @@ def new_temporary() -> Path:
 
 
 def temporary_instead(folder: Path) -> str:
-    """From now on make temporary folders there, if the temporary directory is open to others.
+    """Use the folder for temporary files from now on, if others may write to the usual one.
 
     So it is where a volume of Kubernetes is mounted: all may rename what is in it. Why, or "".
     Raises ConfigurationError or OSError where that folder is not to be used either.
@@ -130,7 +130,7 @@ def _temporary() -> Path:
 
 @contextlib.contextmanager
 def temporary_files_in(folder: Path) -> Iterator[None]:
-    """What this process's libraries make meanwhile in the temporary directory is made there."""
+    """Make this process's libraries create their temporary files in the folder."""
     before, tempfile.tempdir = tempfile.gettempdir(), str(folder)
     try:
         yield
@@ -168,7 +168,7 @@ def old_temporary() -> list[Path]:
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """The same, removed afterwards with all that is in it, the lock included."""
+    """Yield a new temporary folder; remove it afterwards with its content and its lock."""
     folder, lock = _locked_temporary()
     try:
         yield folder
@@ -274,7 +274,7 @@ def open_lock(path: Path) -> int:
 
 
 def take_lock(lock: int, seconds: float, *, alone: bool = True) -> str:
-    """Hold a lock as soon as others give it back: "", or who has not given it back in that time.
+    """Take a lock when others release it; return "", or the holder if it is not released in time.
 
     Who holds it alone writes its process into the file: a lock says of nobody who has it. Raises
     OSError where the file system has no locks.
@@ -297,7 +297,7 @@ def take_lock(lock: int, seconds: float, *, alone: bool = True) -> str:
 
 
 def check_way(path: Path) -> None:
-    """May nobody but this user and root change where this path leads?
+    """Raise ConfigurationError if others than this user and root may change where a path leads.
 
     Each folder and link on the way is looked at, wherever links lead, and what the path names where
     it is there. Raises ConfigurationError with the first that others may change.
@@ -341,7 +341,7 @@ def _check_step(each: Path, found: os.stat_result, closed: bool) -> None:
 
 
 def _others_write(found: os.stat_result) -> bool:
-    """May a user write there who is neither the owner nor root?"""
+    """Return whether a user who is neither the owner nor root may write there."""
     if found.st_mode & stat.S_IWOTH:
         return True
     return bool(found.st_mode & stat.S_IWGRP) and not _own_group(found.st_gid)

@@ -1,4 +1,4 @@
-"""Where modules are found, without the folder in which the user happens to be.
+"""Computes where modules are found, without the user's current folder.
 
 It imports nothing but what Python itself has imported before: it comes first.
 """

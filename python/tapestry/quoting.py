@@ -43,7 +43,7 @@ _TYPE = re.compile(r"[A-Za-z_][\w ]*(?:\([\w ,:]*\))?", re.ASCII)
 
 
 def authored(text: str) -> Sql:
-    """What an author of the project wrote as SQL: a query, a condition, a clause.
+    """Mark SQL that an author of the project wrote: a query, a condition, a clause.
 
     It stays as it is. Nothing from a table, a file of data, a server or a message is authored.
     """
@@ -185,13 +185,13 @@ def properties(named: Mapping[str, object]) -> Sql:
 
 
 def inside(text: str) -> Sql:
-    """What stands between the quotes of ``token``."""
+    """Return the text between the quotes of ``token``."""
     escaped = _encodable(text).replace("\\", "\\\\").replace("'", "\\'")
     return Sql(escaped.replace("\x00", "\\u0000").replace("${", "$\\{"))
 
 
 def escaped(text: str) -> Sql:
-    r"""What dbt's ``escape_single_quotes`` makes of a text; ``unescaped`` reads it back.
+    r"""Return a text as dbt's ``escape_single_quotes`` gives it; ``unescaped`` reads it back.
 
     Between quotes it is the text, too. A backslash is written in a way that nobody writes by hand,
     so that ``unescaped`` leaves the backslashes of a text alone that was never escaped.
@@ -218,7 +218,7 @@ def _encodable(text: str) -> str:
 
 
 def remark(text: str) -> Sql:
-    """What may stand behind ``--``: one line, without variables.
+    """Return a text that may stand after ``--``: one line, without variables.
 
     >>> remark("a\\nb ${env:HOME}")
     'a b $ {env:HOME}'

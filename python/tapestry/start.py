@@ -1,4 +1,4 @@
-"""Where the command `tapestry` begins: before it imports what a stranger's folder could have.
+"""The entry point of `tapestry`, before it imports modules that a stranger's folder could have.
 
 The folder in which it runs may be anybody's; `tapestry advise` is there for such folders.
 """

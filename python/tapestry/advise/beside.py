@@ -1,4 +1,4 @@
-"""Macros that a monorepo keeps beside a project: what nobody names on the command line.
+"""Finds macros that a monorepo keeps beside a project and that nobody names on the command line.
 
 Packages that ``packages.yml`` names with ``local:`` are a part of the project.  Of what merely lies
 beside it in its repository, other dbt projects and a folder ``macros``, nobody says that it counts:

@@ -1,4 +1,4 @@
-"""What must hold for a query that fits, and only the owner of its data can know."""
+"""The conditions of a fitting query that only the owner of its data can know to hold."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Fitting:
 
 
 def conditions(fitting: Fitting, tables: KnownTables) -> tuple[str, ...]:
-    """A sentence each; none where the model is what it was, whatever the rows are."""
+    """Return one sentence for each condition; none if the model stays the same for all rows."""
     return (
         *_of_replacing(fitting),
         *_of_answers(fitting.rewriting),
@@ -50,13 +50,13 @@ def conditions(fitting: Fitting, tables: KnownTables) -> tuple[str, ...]:
 
 
 def keeps_versions(fitting: Fitting) -> bool:
-    """Does its table, once it is continuous, hold rows that are no answers any more?"""
+    """Return whether the table, once continuous, holds rows that are no answers any more."""
     replaces = fitting.today == "incremental" and bool(fitting.config.get("unique_key"))
     return replaces or bool(fitting.rewriting.endings)
 
 
 def _of_answers(rewriting: Rewriting) -> Iterator[str]:
-    """What may end an answer, which stays all the same."""
+    """Yield conditions about events that may end an answer, which stays all the same."""
     found = rewriting.endings
     if found.by_time:
         yield f"{STAYS}a comparison with now() ends some by time, and they stay"
@@ -86,7 +86,7 @@ def _of_answers(rewriting: Rewriting) -> Iterator[str]:
 
 
 def _of_clocks(fitting: Fitting) -> Iterator[str]:
-    """Columns that show the clock: no row comes again because it went on."""
+    """Yield conditions about columns that show the clock: rows are not updated as it goes on."""
     names = dict.fromkeys([*fitting.clocks, *fitting.rewriting.audit])
     if names:
         yield (
@@ -96,7 +96,7 @@ def _of_clocks(fitting: Fitting) -> Iterator[str]:
 
 
 def _is_closed(arm: Lifted) -> bool:
-    """Are its groups answers once a time has come, and no ranks or first rows?"""
+    """Return whether an arm has groups that become answers at a time, no ranks or first rows."""
     ranks = arm.tree.find(exp.Window, exp.Limit) is not None
     return timing.contains_now(arm.tree) and not ranks
 
@@ -116,7 +116,7 @@ def _of_sources(fitting: Fitting, tables: KnownTables) -> Iterator[str]:
 
 
 def _of_model(name: str, grouped: bool, tables: KnownTables) -> Iterator[str]:
-    """What is to be known of a model that a query reads."""
+    """Yield conditions on a model that a query reads."""
     kind, today = tables.kinds.get(name, ""), tables.materialized.get(name, "")
     taken = "what is counted, added up or ranked here takes them all" if grouped else "so does this"
     if kind == CONTINUOUS:
@@ -163,13 +163,13 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _added_up(sql: str) -> set[str]:
-    """The names of the columns that stand in a sum or an average, whatever they are of."""
+    """Return the names of columns in a sum or an average, whatever table they are of."""
     sums = parse(sql).find_all(exp.Sum, exp.Avg)
     return {column.name.lower() for one in sums for column in one.find_all(exp.Column)}
 
 
 def _of_replacing(fitting: Fitting) -> Iterator[str]:
-    """What a model that replaces rows today must hold for."""
+    """Yield conditions on a model that replaces rows today."""
     key = fitting.config.get("unique_key")
     way = str(fitting.config.get("incremental_strategy", ""))
     if fitting.today == "table":

@@ -1,4 +1,4 @@
-"""What stands for dbt while a model's text is made: ref, source, var, config, target and the rest.
+"""Replaces dbt while a model's text is rendered: ref, source, var, config, target and others.
 
 Nothing here reads the environment, a profile or a warehouse.
 """
@@ -47,20 +47,20 @@ class Relation:
         return exp.Table(this=parts[0], db=parts[1]).sql(self._dialect)
 
     def include(self, **_: Any) -> Relation:
-        """dbt's: the same relation with other parts written."""
+        """Return the same relation, as dbt's method with other parts written does."""
         return self
 
     def quote(self, **_: Any) -> Relation:
-        """dbt's: the same relation with other parts quoted."""
+        """Return the same relation, as dbt's method with other parts quoted does."""
         return self
 
     def render(self) -> str:
-        """dbt's: the name as text."""
+        """Return the name as text, as dbt's method does."""
         return str(self)
 
 
 class Config:
-    """``config(…)`` writes nothing and is remembered."""
+    """``config(…)``: renders to nothing and stores the configuration."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self.given: dict[str, Any] = dict(given)
@@ -72,14 +72,14 @@ class Config:
         return ""
 
     def get(self, name: str, default: Any = None, **_: Any) -> Any:
-        """dbt's: a value that the model is configured with."""
+        """Return a value of the model's configuration, as dbt's method does."""
         return self.given.get(name, default)
 
     require = get
 
 
 class Adapter:
-    """``adapter``: dispatch by the prefix of the dialect; all else asks a warehouse."""
+    """``adapter``: dispatches by the prefix of the dialect; all else would ask a warehouse."""
 
     def __init__(self, known: dict[str, Any], dialect: str) -> None:
         self._known, self._dialect = known, dialect
@@ -103,7 +103,7 @@ class Adapter:
 
 
 class Execute:
-    """``execute`` is false, as when dbt parses; that it was asked is noted."""
+    """``execute``: false, as when dbt parses; notes that it was read."""
 
     def __init__(self, notes: list[str]) -> None:
         self._notes = notes
@@ -126,7 +126,7 @@ class Package:
 
 
 class Unanswered:
-    """What a warehouse would have answered: false, and whoever looks into it is told so."""
+    """The answer of a warehouse that is not asked: false; any other use raises AsksWarehouse."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -155,7 +155,7 @@ def warehouse(name: str) -> Any:
 
 
 def statement(*_: Any, **__: Any) -> str:
-    """A query that is asked while the text is made: its answer is not used where it stands."""
+    """Stand in for a query asked during rendering, whose answer is not used where it stands."""
     return ""
 
 
@@ -168,7 +168,7 @@ ASKING = (
 
 @dataclass
 class Seen:
-    """What one rendering has shown."""
+    """The findings of one rendering."""
 
     config: Config
     incremental: bool
@@ -187,7 +187,7 @@ class Dbt:
     dialect: str
 
     def names(self, known: dict[str, Any], model: str, seen: Seen) -> dict[str, Any]:
-        """What a model's text can name besides macros."""
+        """Return the names that a model's text can use besides macros."""
 
         def is_incremental() -> bool:
             seen.asked_incremental = True

@@ -1,4 +1,4 @@
-"""Whether a `maintained` model would keep a query by what changes: the answer as it is now."""
+"""Tells whether a `maintained` model would update a query's answer by changes alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GOES = (
 
 
 def kept_by_changes(sql: str, catalog: Catalog) -> bool:
-    """Does a run compute again only what a change reaches? False where it is refused, too."""
+    """Return whether a run recomputes only what a change reaches; False if it is refused, too."""
     try:
         with bounded(sql):
             query = refuse(sql, catalog)

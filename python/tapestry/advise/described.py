@@ -1,4 +1,4 @@
-"""What the YAML files of a project say of its models, sources and seeds (asked by ``worker``)."""
+"""Reads descriptions of models, sources and seeds in a project's YAML files (for ``worker``)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ DEEPEST_TYPE = 20
 
 
 def described(said: Any, dialect: str) -> Iterator[dict[str, Any]]:
-    """A mapping for each table: ``kind``, ``name``, ``config``, ``columns`` with Spark's types."""
+    """Yield for each table a mapping: ``kind``, ``name``, ``config``, ``columns`` (Spark's
+    types).
+    """
     said = mapping(said)
     for kind in _KINDS:
         for one in _list(said.get(kind)):
@@ -33,12 +35,12 @@ def described(said: Any, dialect: str) -> Iterator[dict[str, Any]]:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The value where it is a mapping, else none."""
+    """Return the value if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def spark_type(written: object, dialect: str) -> str:
-    """A type of a dialect as Spark has it; '' where it cannot be read.
+    """Return a type of a dialect as Spark's; '' if it cannot be read.
 
     The parser is machine code, which a type of many levels ends: those are not handed to it.
     """
@@ -69,7 +71,7 @@ def _list(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _config(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What is looked at of ``config:``, with what may stand beside it, and ``meta:``."""
+    """Return the keys of interest in ``config:``, beside it, and in ``meta:``."""
     given = mapping(said.get("config"))
     config = {key: given[key] for key in _LOOKED_AT if key in given}
     for key in ("loaded_at_field", "materialized"):

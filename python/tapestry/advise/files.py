@@ -1,4 +1,4 @@
-"""Which files of a folder are read: regular ones, so many, so long; no link is followed."""
+"""Finds and reads the files of a folder: regular ones, limited in number and size; no links."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Found:
 
 
 class Unreadable(Exception):
-    """A file whose text cannot be had; the message says why."""
+    """A file whose text cannot be read; the message says why."""
 
 
 def find_files(folders: Iterable[Path], suffixes: tuple[str, ...]) -> Found:

@@ -1,4 +1,4 @@
-"""What the text behind is_incremental() compares with the table itself: the likely arrival."""
+"""Finds the likely arrival: the columns that the text behind is_incremental() compares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEWER = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.EQ, exp.In)
 
 
 def arrivals_in_guard(plain: str, guarded: str) -> dict[str, str]:
-    """Relation -> the column of it that the guard compares.
+    """Return relation -> the column of it that the guard compares.
 
     First the comparisons that ask the table itself: ``ts > (select max(ts) from {{ this }})``.
     Then all others that only the guarded text has (a fixed look-back).
@@ -66,7 +66,9 @@ def _note(scope: Scope, column: exp.Column, found: dict[str, str]) -> None:
 
 
 def trace(scope: Scope, column: exp.Column, depth: int = 0) -> tuple[str, str] | None:
-    """The relation and its column that a column is, through CTEs that only hand it on."""
+    """Return the relation and column that a column comes from, through CTEs that only pass it
+    on.
+    """
     table = column.table
     names = [one for one in scope.selected_sources if one in scope.sources]
     if not table:

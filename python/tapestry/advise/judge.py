@@ -1,4 +1,4 @@
-"""One model judged: its query is tried with the rewriter, and what it says is the advice."""
+"""Judges one model: tries its query with the rewriter, and turns the result into advice."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ REPAIRS = 25
 
 @dataclass(frozen=True)
 class Text:
-    """One model's text, read."""
+    """The text of one model, as it was read."""
 
     name: str
     file: str
@@ -77,7 +77,7 @@ class Text:
 
 @dataclass
 class _Trial:
-    """A query on its way through the rewriter, with what was left out of it."""
+    """A query on its way through the rewriter, with the parts that were left out of it."""
 
     sql: str
     arrivals: dict[str, ArrivalFound] = field(default_factory=dict)
@@ -91,13 +91,13 @@ class _Trial:
 
 
 def unread(text: Text) -> Advice:
-    """A model without a text to judge."""
+    """Return the advice for a model without a text to judge."""
     why, unset = text.read.why, text.read.unset
     return Advice(text.name, text.file, text.today, UNREAD, reason=why, unset=unset)
 
 
 def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
-    """Which kind fits a model, and why; it stays what it is where it stores no rows."""
+    """Return the kind that fits a model, and why; unchanged for a model that stores no rows."""
     notes = list(text.read.notes)
     said = Advice(
         text.name,
@@ -157,7 +157,7 @@ def _refused(
 
 
 def _kept_by_changes(text: Text, trial: _Trial, tables: KnownTables) -> bool:
-    """Would a maintained model keep what the model holds today? Not what is only added to."""
+    """Return whether a maintained model would update what the model holds, if rows change."""
     added_to = text.today == "incremental" and not text.read.config.get("unique_key")
     if not text.today or added_to:
         return False
@@ -170,7 +170,7 @@ def _kept_by_changes(text: Text, trial: _Trial, tables: KnownTables) -> bool:
 
 
 def _no_verdict(refusal: Refusal, text: Text, trial: _Trial, tables: KnownTables) -> str:
-    """Why a refusal says nothing of the query itself, but of what was guessed here; '' if it does.
+    """Return why a refusal is due to guesses about tables, not the query itself; '' if it is not.
 
     A query that is refused for columns that somebody guessed may be one that fits.
     """
@@ -194,7 +194,7 @@ def _no_verdict(refusal: Refusal, text: Text, trial: _Trial, tables: KnownTables
 
 
 def outputs(sql: str, tables: KnownTables) -> dict[str, str]:
-    """The columns of a query with their types, as far as they can be told."""
+    """Return the columns of a query with their types, as far as these are known."""
     try:
         arrivals = {one: ArrivalFound(one, STATIC, "") for one in tables.read_by(sql)}
         tree = read(sql, tables.catalog(sql, arrivals)).tree
@@ -246,7 +246,7 @@ def _unknown_columns(trial: _Trial, tables: KnownTables) -> list[str]:
 
 
 def _tried(trial: _Trial, tables: KnownTables) -> Rewriting:
-    """The rewriting, once what a refusal asks to leave out is left out; else the refusal."""
+    """Return the rewriting after parts that refusals name are left out; else raise the refusal."""
     for _ in range(REPAIRS):
         catalog = tables.catalog(trial.sql, trial.arrivals)
         catalog = replace(catalog, deterministic_functions=frozenset(trial.functions))
@@ -267,7 +267,9 @@ def _tried(trial: _Trial, tables: KnownTables) -> Rewriting:
 
 
 def _repaired(trial: _Trial, refusal: Refusal) -> bool:
-    """Is left out what the refusal names, so that it is worth another trial?"""
+    """Return whether the part named by the refusal was left out, so that a new trial is worth
+    it.
+    """
     if refusal.code == "own-column":
         of_models = [n for n, one in trial.arrivals.items() if one.column == MATCHED_AT]
         for name in of_models:
@@ -293,7 +295,7 @@ def _repaired(trial: _Trial, refusal: Refusal) -> bool:
 
 
 def _leave_out_clock(trial: _Trial) -> str:
-    """Put a NULL where the first column is nothing but the clock; '' where there is none."""
+    """Replace the first column that is nothing but the clock by NULL; return '' for none."""
     tree = parse(trial.sql)
     for item in tree.find_all(exp.Alias):
         value = item.this
@@ -307,7 +309,7 @@ def _leave_out_clock(trial: _Trial) -> str:
 
 
 def _changes(text: Text, kind: str = CONTINUOUS) -> list[str]:
-    """What the owner changes in a model that fits."""
+    """Return the changes that the owner makes in a model that fits."""
     if not text.today:
         return []
     changes = [f"materialized='{kind}' instead of '{text.today}'"]

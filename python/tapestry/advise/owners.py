@@ -20,7 +20,7 @@ from tapestry.sql.work import bounded
 
 
 def with_owners(sql: str, tables: KnownTables) -> str:
-    """The query with its bare columns qualified; as it was where nothing is to be done."""
+    """Return the query with its bare columns qualified; unchanged if there are none."""
     try:
         with bounded(sql):
             tree = qualify_as_where(parse(sql))
@@ -58,7 +58,7 @@ def _qualify(scope: Scope, known: _Known) -> bool:
 
 
 def _set_table(column: exp.Column, owner: str) -> None:
-    """``a.b`` of a struct becomes ``t.a.b``: one part more, before all others."""
+    """Make ``a.b`` of a struct ``t.a.b``, with the table before all other parts."""
     names = [exp.to_identifier(owner, quoted=True), *(part.copy() for part in column.parts)]
     if len(names) > 4:
         return
@@ -67,13 +67,13 @@ def _set_table(column: exp.Column, owner: str) -> None:
 
 
 def _asked_first(scope: Scope, name: str) -> str:
-    """The table that ``uses`` takes a column to be of."""
+    """Return the table to which ``uses`` assigns a column."""
     owner = of_bare(scope, name)
     return next((one for one in scope.selected_sources if scope.sources[one] is owner), "")
 
 
 class _Known:
-    """The columns that sources are known to have; each is asked once.
+    """The known columns of sources, cached.
 
     A CTE that two others read twice each would else be asked as often as there are ways to it.
     """
@@ -83,7 +83,7 @@ class _Known:
         self._found: dict[int, set[str]] = {}
 
     def columns(self, source: exp.Expr | Scope) -> set[str]:
-        """Their names in lower case; none where nothing is known."""
+        """Return the names of a source's columns in lower case; none if they are unknown."""
         if isinstance(source, exp.Table):
             return set(self._tables.columns(table_name(source)))
         if not isinstance(source, Scope):

@@ -1,4 +1,4 @@
-"""What was read of a foreign file, as plain values of bounded size.
+"""Copies the content of a foreign file to plain values of bounded size.
 
 A few aliases of YAML stand for more than any memory holds, and one that names itself for a value
 without an end. So what leaves the process that reads (``worker``) is copied here, counted first.
@@ -31,7 +31,7 @@ def load(text: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Lists, mappings with texts as keys, texts, numbers, truths and None.
+    """Return a copy of lists, mappings with texts as keys, texts, numbers, truths and None.
 
     >>> plain({1: [datetime.date(2026, 1, 2), b"x"]})
     {'1': ['2026-01-02', None]}

@@ -1,4 +1,4 @@
-"""What a dbt project's files say of its models, sources and seeds, read without dbt.
+"""Reads the models, sources and seeds of a dbt project from its files, without dbt.
 
 Here files are found; ``worker`` reads them, and says in plain values what is in them.
 """
@@ -21,7 +21,7 @@ _PACKAGES = ("dbt_packages", "dbt_modules")
 
 @dataclass
 class Described:
-    """What YAML says of one table or model."""
+    """The description of one table or model in YAML."""
 
     config: dict[str, Any] = field(default_factory=dict)
     columns: dict[str, str] = field(default_factory=dict)
@@ -51,13 +51,13 @@ class ProjectFolder:
 
 
 class ReadsFiles(Protocol):
-    """Whoever reads a file: what is in it, or ``why`` that cannot be said."""
+    """A reader of files: returns the content, or ``why`` it cannot be read."""
 
     def values(self, path: Path) -> Mapping[str, Any]:
-        """``said``: the file's YAML."""
+        """Return ``said``: the file's YAML."""
 
     def tables(self, path: Path) -> Mapping[str, Any]:
-        """``tables``: what its YAML describes (``described``)."""
+        """Return ``tables``: the tables that the file's YAML describes (``described``)."""
 
 
 def read_project(root: Path, reads: ReadsFiles, beside: Sequence[Path] = ()) -> ProjectFolder:
@@ -127,7 +127,7 @@ def _describe(project: ProjectFolder, path: Path, reads: ReadsFiles) -> None:
 def _of_folder(
     project: ProjectFolder, folder: Path, reads: ReadsFiles
 ) -> Iterator[tuple[str, Path]]:
-    """The macros of a folder beside the project; of a package's, under the package's name."""
+    """Yield the macros of a folder beside the project; a package's, under the package's name."""
     name, folders = "", [folder]
     if (folder / PROJECT_FILE).is_file():
         said = _said(project, folder / PROJECT_FILE, reads)
@@ -142,7 +142,7 @@ def _of_folder(
 def _inside(
     project: ProjectFolder, said: Mapping[str, Any], keys: tuple[str, ...], usual: str
 ) -> list[Path]:
-    """Folders that the project names, those outside of it left out."""
+    """Return the folders that the project names, except those outside of it."""
     given = next((said[key] for key in keys if said.get(key)), [usual])
     names = given if isinstance(given, list) else [given]
     found = []
@@ -167,13 +167,13 @@ def _of_packages(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _variables(said: Any, name: str) -> dict[str, Any]:
-    """The project's variables: those of its own section count before those of all."""
+    """Return the project's variables: those of its own section override those of all projects."""
     said = mapping(said)
     return {**said, **mapping(said.get(name))}
 
 
 def folder_config(project: ProjectFolder, path: Path) -> dict[str, Any]:
-    """What dbt_project.yml says of the model in this file: the nearest folder counts.
+    """Return the config of a model's file in dbt_project.yml: the nearest folder counts.
 
     What stands beside the project's name under ``models:`` is said of all models.
     """

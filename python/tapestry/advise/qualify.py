@@ -1,4 +1,4 @@
-"""QUALIFY of a text whose names are not resolved, as WHERE over a derived table.
+"""Rewrites QUALIFY of a text without resolved names as WHERE over a derived table.
 
     SELECT *, row_number() OVER (…) AS rn FROM t QUALIFY rn = 1
     SELECT * FROM (SELECT *, row_number() OVER (…) AS rn FROM t) AS _t WHERE rn = 1

@@ -1,4 +1,4 @@
-"""Asks ``worker`` for the SQL of one file after another, and ends it where it takes too long."""
+"""Asks ``worker`` for the SQL of one file after another, and kills it if it takes too long."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ReadFile:
 
 
 class Reader(AbstractContextManager["Reader"]):
-    """The process, started when it is needed; a new one is told what the one before knew."""
+    """The worker process, started on demand; a new one is told what the last one knew."""
 
     def __init__(self, dialect: str, seconds: float = SECONDS) -> None:
         self._seconds = seconds
@@ -63,11 +63,11 @@ class Reader(AbstractContextManager["Reader"]):
         return self._ask({"do": "text", "text": text})
 
     def tables(self, path: Path) -> Mapping[str, Any]:
-        """What a file of YAML describes, as ``tables``."""
+        """Return the tables that a YAML file describes, as ``tables``."""
         return self._ask({"do": "tables", "path": os.path.abspath(path)})
 
     def begin(self, project: ProjectFolder) -> None:
-        """Have the project's macros and variables known, but for files that cannot be read."""
+        """Load the project's macros and variables into the worker; skip unreadable files."""
         known = [(one, False) for one in project.found_macros]
         for (package, path), counts in [*known, *((one, True) for one in project.macros)]:
             asked = {"do": "macros", "package": package, "path": os.path.abspath(path)}
@@ -89,7 +89,7 @@ class Reader(AbstractContextManager["Reader"]):
         )
 
     def _keep(self, asked: Mapping[str, Any]) -> None:
-        """Ask for what a later process must be told again."""
+        """Send a request that a later process must be sent again."""
         if "why" not in self._ask(asked):
             self._first.append(_line(asked))
 
@@ -135,7 +135,7 @@ class Reader(AbstractContextManager["Reader"]):
         return True
 
     def _receive(self, seconds: float) -> bytes | None:
-        """The next line; None where the process ends, takes too long or says too much."""
+        """Return the next line; None if the process ends, takes too long or sends too much."""
         if self._process is None or self._process.stdout is None:
             return None
         descriptor = self._process.stdout.fileno()

@@ -1,4 +1,4 @@
-"""What is said of one model, and of a whole folder, as plain values."""
+"""The advice for one model, and for a whole folder, as plain values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNREAD: Final = "unread"
 
 @dataclass(frozen=True)
 class ArrivalFound:
-    """What a source has to say of when its rows arrive."""
+    """The arrival of a source's rows: its column, and how it was found."""
 
     relation: str
     column: str
@@ -29,7 +29,7 @@ class ArrivalFound:
 
     @property
     def told(self) -> str:
-        """One line for people."""
+        """Return one line for people."""
         if self.column == STATIC:
             return f"{self.relation}: arrival: static ({self.why})"
         if self.column:
@@ -42,7 +42,7 @@ STATIC: Final = "static"
 
 @dataclass(frozen=True)
 class Advice:
-    """One model: what it is, which kind fits, and what would change."""
+    """The advice for one model: its kind today, the kind that fits, and the changes."""
 
     name: str
     file: str
@@ -72,7 +72,7 @@ class Advice:
 
     @property
     def judged(self) -> bool:
-        """Was its query tried?"""
+        """Whether its query was tried."""
         return self.kind == CONTINUOUS or bool(self.code)
 
     def as_json(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Survey:
-    """A folder's models, and what there is to say of the folder itself."""
+    """The advice for a folder's models, and notes on the folder itself."""
 
     folder: str
     project: str
@@ -94,13 +94,13 @@ class Survey:
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Code of refusal -> how many models have it, the most frequent first."""
+        """Return code of refusal -> number of models, the most frequent first."""
         codes = (one.code for one in self.models if one.code and one.kind == REBUILT)
         return dict(Counter(codes).most_common())
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many models were found, fit, fit under a condition, are refused, stay, are unread."""
+        """Return how many models were found, fit, fit conditionally, are refused, stay, unread."""
         fits = [one for one in self.models if one.kind == CONTINUOUS]
         return {
             "models": len(self.models),

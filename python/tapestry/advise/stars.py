@@ -1,4 +1,4 @@
-"""``dbt_utils.star(relation)``: the columns of one table, whatever else stands in FROM.
+"""Handles ``dbt_utils.star(relation)``: the columns of one table, whatever else is in FROM.
 
 The stand-in for the macro writes a star over a name that ``marked`` makes of the relation.  Here it
 becomes the star over what FROM calls that relation.
@@ -12,7 +12,7 @@ MARK = "star_of_"
 
 
 class UnknownStar(Exception):
-    """A star of which FROM does not tell whose columns it lists; the message says so."""
+    """A star for which FROM does not tell whose columns it lists; the message says so."""
 
 
 def marked(relation: object) -> str:
@@ -42,7 +42,7 @@ def _owner(select: exp.Select, name: str) -> str:
 
 
 def _reads(source: exp.Expr, parts: list[str], select: exp.Select) -> bool:
-    """Is a source of FROM the relation, or a CTE over it alone?"""
+    """Return whether a source in FROM is the relation, or a CTE over it alone."""
     if isinstance(source, exp.Subquery):
         return _over_alone(source.this, parts)
     if not isinstance(source, exp.Table):

@@ -1,4 +1,4 @@
-"""A whole folder: every model read, put in order, and judged with what the others tell of it."""
+"""Surveys a folder: reads and orders all models, and judges each with the facts of the others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def survey(
     variables: str = "",
     macros: Sequence[Path] = (),
 ) -> Survey:
-    """What there is to say of each model of a dbt project, or each query of a folder of SQL.
+    """Return the advice for each model of a dbt project, or each query of a folder of SQL.
 
     ``seconds`` bounds what one file may take to be read.  ``variables`` is YAML, as dbt's
     ``--vars``; ``macros`` are folders with macros beside the project.  Nothing is written, no macro
@@ -104,7 +104,7 @@ def _texts(project: ProjectFolder, reader: Reader, progress: Progress) -> list[T
 
 
 def _config(project: ProjectFolder, path: Path) -> dict[str, object]:
-    """What the YAML files say of a model; what its own config() says comes on top."""
+    """Return the config of a model in YAML files, which its own config() overrides."""
     if not project.name:
         return {}
     described = project.described.get(path.stem.lower())
@@ -153,7 +153,7 @@ def _reads(sql: str) -> tuple[str, ...]:
 
 
 def in_order(reads: Mapping[str, Iterable[str]]) -> tuple[list[str], set[str]]:
-    """Models after those that they read; and those that read themselves through others.
+    """Return models after those they read; and the models that read themselves through others.
 
     >>> in_order({"a": ["b"], "b": ["s"], "c": ["d"], "d": ["c"]})[0]
     ['b', 'a', 'd', 'c']
@@ -181,7 +181,7 @@ def in_order(reads: Mapping[str, Iterable[str]]) -> tuple[list[str], set[str]]:
 
 
 def _ask(tables: KnownTables, readable: Mapping[str, Text], order: list[str]) -> None:
-    """What each query asks of its tables: those that read a model before the model itself."""
+    """Collect the columns that queries use of their tables, readers of a model before the model."""
     for name in reversed(order):
         wanted = tables.asked.get(name, AskedColumns())
         with suppress(Exception):  # what is asked is a help: the model's own row says what is odd
@@ -190,7 +190,7 @@ def _ask(tables: KnownTables, readable: Mapping[str, Text], order: list[str]) ->
 
 
 def _said(text: Text, tables: KnownTables, circles: set[str], read: bool) -> Advice:
-    """The advice for one model; what others that read it need to know is noted in ``tables``."""
+    """Return the advice for one model; note in ``tables`` what its readers need to know."""
     text = replace(text, sql=with_owners(text.sql, tables))
     if text.relation in tables.views:
         tables.views[text.relation] = text.sql
@@ -211,7 +211,7 @@ def _judged(text: Text, tables: KnownTables, circles: set[str]) -> Advice:
 
 
 def _notes(project: ProjectFolder, models: Iterable[Advice]) -> tuple[str, ...]:
-    """What was left out, and what would help."""
+    """Return notes on files that were left out, and on options that would help."""
     found = project.models
     notes = [
         (found.links, "link is not followed", "links are not followed"),

@@ -28,7 +28,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass
 class KnownTables:
-    """What is known of every relation of a project."""
+    """The known facts about every relation of a project."""
 
     project: ProjectFolder
     dialect: str
@@ -54,18 +54,18 @@ class KnownTables:
         return {column: kind or by_name(column) for column, kind in found.items()}
 
     def has_guessed_types(self, name: str) -> bool:
-        """Are there columns of a relation whose types nothing but their use tells?"""
+        """Return whether a relation has columns whose types are guessed by use alone."""
         known = {**self.outputs.get(name, {}), **self._described(name).columns}
         return not known or any(not known.get(one) for one in self.columns(name))
 
     def guessed_numbers(self, name: str) -> list[str]:
-        """The columns of a relation that are taken for a DECIMAL, though nothing says so."""
+        """Return the columns of a relation that are assumed to be DECIMAL."""
         sure = {one for one, kind in self._described(name).columns.items() if kind}
         found = self.columns(name).items()
         return [column for column, kind in found if kind == NUMBER and column not in sure]
 
     def catalog(self, sql: str, arrivals: Mapping[str, ArrivalFound]) -> Catalog:
-        """The catalog for a query whose sources arrive so."""
+        """Return the catalog for a query whose sources have these arrivals."""
         relations: dict[str, Source | View] = {}
         for name in self.read_by(sql):
             if name in self.views:
@@ -93,7 +93,7 @@ class KnownTables:
                     left += relation_names(self.views[name])
 
     def arrival(self, name: str, guarded: str | None) -> ArrivalFound:
-        """What says when the rows of a relation arrive; ``guarded`` is the guard's column."""
+        """Return the arrival of a relation's rows; ``guarded`` is the guard's column."""
         config = self._described(name).config
         declared = config.get("arrival") or config.get("loaded_at_field")
         if isinstance(declared, str) and _WORD.fullmatch(declared):

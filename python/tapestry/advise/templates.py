@@ -18,15 +18,15 @@ NOT_KNOWN = "its Jinja calls or prints what is not known here"
 
 
 class UnknownName(Exception):
-    """A macro or a name that is defined nowhere here; the message says which."""
+    """A macro or a name that is not defined in the project; the message says which."""
 
 
 class AsksWarehouse(Exception):
-    """The text depends on what a warehouse answers while it is made."""
+    """A text that depends on answers of a warehouse during rendering."""
 
 
 class _Returned(Exception):
-    """How dbt's ``return()`` ends a macro."""
+    """The exception by which dbt's ``return()`` ends a macro."""
 
     def __init__(self, value: Any) -> None:
         super().__init__("return() outside of a macro")
@@ -34,7 +34,7 @@ class _Returned(Exception):
 
 
 class Unknown(Undefined):
-    """A name without a value: nobody is told that it is empty text."""
+    """A name without a value, which is not rendered as empty text but raises."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -49,12 +49,12 @@ class Unknown(Undefined):
 
 
 class Blocks(Extension):
-    """dbt's own blocks: tests, materializations and docs are no part of a model."""
+    """Parses dbt's own blocks: tests, materializations and docs are no part of a model."""
 
     tags = {"test", "data_test", "materialization", "docs", "snapshot"}  # noqa: RUF012
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
-        """Nothing in the block's place; of a snapshot, what is in it."""
+        """Return no nodes for a block; for a snapshot its body."""
         tag = next(parser.stream).value
         while parser.stream.current.type != "block_end":
             next(parser.stream)
@@ -77,7 +77,7 @@ class Macro:
 
 
 def give_back(value: Any = None) -> Any:
-    """dbt's ``return()``."""
+    """End a macro with a value, as dbt's ``return()`` does."""
     raise _Returned(value)
 
 
@@ -116,7 +116,7 @@ def render(environment: SandboxedEnvironment, text: str, known: Mapping[str, Any
 
 
 def why_not(error: Exception) -> str:
-    """Why a template could not be rendered, in one sentence for its author."""
+    """Return why a template could not be rendered, in one sentence for its author."""
     if isinstance(error, UnknownName):
         return f"{NOT_KNOWN}: {error}"
     if isinstance(error, AsksWarehouse):

@@ -1,4 +1,4 @@
-"""A text of any dialect as Spark SQL that the rewriter reads (asked by ``worker``)."""
+"""Translates a text of any dialect to Spark SQL that the rewriter reads (for ``worker``)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _written(tree: exp.Expr, notes: list[str]) -> str:
 
 
 def _leave_out_databases(tree: exp.Expr) -> bool:
-    """A warehouse's database before its schema: Spark's catalog has none. Was there one?"""
+    """Remove databases before schemas, which Spark lacks; return whether there were any."""
     named = [table for table in tree.find_all(exp.Table) if table.args.get("catalog")]
     for table in named:
         table.set("catalog", None)
@@ -85,7 +85,7 @@ def _leave_out_databases(tree: exp.Expr) -> bool:
 
 
 def _write_in(tree: exp.Expr) -> None:
-    """Two things as Spark has them, of which sqlglot makes others.
+    """Correct two constructs that sqlglot translates differently from Spark.
 
     ``x <> ALL (SELECT …)``, which it makes of some dialects' NOT IN, is NOT IN again, and the 1 of
     ``interval 1 day`` a number.

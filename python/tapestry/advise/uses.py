@@ -1,4 +1,4 @@
-"""Which columns a query asks of the tables that it reads, told from the query alone.
+"""Finds the columns that a query uses of the tables it reads, from the query alone.
 
 A column belongs to the table that it is qualified with, or to the only one in FROM whose columns
 nobody knows.  Where a subquery is ``select *``, what is asked of it is asked of what it reads.
@@ -52,7 +52,7 @@ _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 
 @dataclass
 class AskedColumns:
-    """What is asked of one relation: columns with the type guessed by use ('' where none is)."""
+    """The columns used of one relation, with the type guessed by use ('' if none is)."""
 
     columns: dict[str, str] = field(default_factory=dict)
     fields: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
@@ -69,14 +69,14 @@ class AskedColumns:
             self.columns[name] = struct_type(self.fields[name]) if path else kind
 
     def update(self, other: AskedColumns) -> None:
-        """Note all that is asked there."""
+        """Add all columns of the other."""
         for name, kind in other.columns.items():
             for path in other.fields.get(name, {()}):
                 self.add(name, kind, path)
 
 
 def struct_type(paths: Iterable[tuple[str, ...]]) -> str:
-    """The type of a column that has these fields.
+    """Return the type of a column that has these fields.
 
     >>> struct_type({("a",), ("b", "created_at")})
     'struct<a:string,b:struct<created_at:timestamp>>'
@@ -91,7 +91,7 @@ def struct_type(paths: Iterable[tuple[str, ...]]) -> str:
 
 
 def by_name(name: str) -> str:
-    """The type that a column's name speaks of.
+    """Return the type that a column's name suggests.
 
     >>> by_name("updated_at"), by_name("order_date"), by_name("is_open"), by_name("customer")
     ('timestamp', 'date', 'boolean', 'string')
@@ -107,7 +107,7 @@ def by_name(name: str) -> str:
 
 
 def asked_of(sql: str, wanted: AskedColumns) -> dict[str, AskedColumns]:
-    """What a query asks of each relation; ``wanted`` are columns that others ask of the query.
+    """Return the columns that a query uses of each relation; ``wanted`` are those used of it.
 
     Empty for a text that cannot be read: whoever rewrites it says why.
     """
@@ -133,7 +133,7 @@ class _Walk:
         self.wanted: dict[int, AskedColumns] = {}
 
     def visit(self, scope: Scope) -> None:
-        """Hand what is asked of this scope on to what it reads."""
+        """Pass the columns used of this scope on to the tables it reads."""
         wanted = self.wanted.get(id(scope), AskedColumns())
         for inner in scope.set_operation_scopes or []:
             self.wanted.setdefault(id(inner), AskedColumns()).update(wanted)
@@ -157,7 +157,7 @@ class _Walk:
         self._stars(scope, wanted)
 
     def _named(self, scope: Scope, wanted: AskedColumns) -> None:
-        """What is said of an output column is said of the column that it is."""
+        """Pass the type wanted of an output column on to the column that it shows."""
         for item in query_of(scope).selects:
             column, name = item.unalias(), item.alias_or_name.lower()
             if isinstance(column, exp.Column) and wanted.columns.get(name):
@@ -194,7 +194,7 @@ class _Walk:
 
 
 def _named_values(select: exp.Select) -> set[str]:
-    """The names of a select list that stand for no column called so."""
+    """Return the names in a select list that stand for no column of that name."""
     return {
         item.alias.lower()
         for item in select.selects
@@ -204,7 +204,7 @@ def _named_values(select: exp.Select) -> set[str]:
 
 
 def _names_item(column: exp.Column) -> bool:
-    """Does it stand by itself where Spark takes the name of an item of the select list?"""
+    """Return whether a column stands alone where Spark takes it for an item's name."""
     around = column.parent
     while isinstance(around, exp.Paren | exp.Ordered | exp.Tuple):
         around = around.parent
@@ -229,7 +229,7 @@ def parts_of(column: exp.Column, scope: Scope) -> tuple[str, str, tuple[str, ...
 
 
 def query_of(scope: Scope) -> exp.Query:
-    """The query that a scope is of; one without columns for a table function."""
+    """Return the query of a scope; one without columns for a table function."""
     return scope.expression if isinstance(scope.expression, exp.Query) else exp.Select()
 
 
@@ -243,7 +243,7 @@ def _in_sight(name: str, scope: Scope) -> bool:
 
 
 def of_bare(scope: Scope, name: str) -> exp.Expr | Scope | None:
-    """Where a column without a table comes from: what names it, else what may have it."""
+    """Return the source of an unqualified column: one that names it, else one that may have it."""
     local = [one for one in scope.selected_sources if one in scope.sources]
     sources = [scope.sources[one] for one in local]
     open_ones: list[exp.Expr | Scope] = []
@@ -260,7 +260,7 @@ def of_bare(scope: Scope, name: str) -> exp.Expr | Scope | None:
 
 
 def _kind_of(column: exp.Column) -> str:
-    """The type that the use of a column speaks of; '' where it speaks of none."""
+    """Return the type that the use of a column suggests; '' if it suggests none."""
     node: exp.Expr = column
     parent = column.parent
     while isinstance(parent, exp.Paren | exp.Coalesce):

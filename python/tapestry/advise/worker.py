@@ -1,4 +1,4 @@
-"""A process that makes SQL of templates, asked and answering in lines of JSON.
+"""A process that renders templates to SQL; it takes requests and answers as lines of JSON.
 
 A template can loop without an end, double a text forty times, or be nested until a parser that is
 machine code ends the process.  So it is rendered, and read in a dialect whose parser nothing else
@@ -38,7 +38,7 @@ _DBT_UTILS = "dbt_utils"
 
 
 class TemplateWorker:
-    """One project's macros, and a model rendered with them at a time."""
+    """The macros of one project, and the rendering of its models, one at a time."""
 
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
@@ -51,7 +51,7 @@ class TemplateWorker:
         self._add_given()
 
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What is asked for: ``do`` says which."""
+        """Return the answer to a request, whose kind is ``do``."""
         try:
             return _ASKED[asked["do"]](self, asked)
         except Unreadable as error:
@@ -66,12 +66,12 @@ class TemplateWorker:
         return {"said": load(asked["text"])}
 
     def tables(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What a file of YAML describes."""
+        """Return the tables that a YAML file describes."""
         said = load(read_text(Path(asked["path"])))
         return {"tables": list(described(said, self.dialect))}
 
     def macros(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Have the macros of a file known; '' is the project's own package.
+        """Load the macros of a file; '' is the project's own package.
 
         Macros that do not ``count`` are known where no other one has their name.
         """
@@ -84,14 +84,14 @@ class TemplateWorker:
         return {}
 
     def begin(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """A dbt project, once its macros are known."""
+        """Begin a dbt project, after its macros are loaded."""
         self.plain = False
         self.variables = dict(asked["variables"])
         self._add_packages(asked["name"], self.packages)
         return {}
 
     def _add_given(self) -> None:
-        """dbt's own macros, of which the stand-ins replace those that need a connection."""
+        """Add dbt's own macros; stand-ins replace those that need a connection."""
         for package in ("dbt.include.global_project", "dbt.include.spark"):
             found = find_spec(package)  # found and not imported: it would take seconds
             folder = Path(str(found.origin if found else "")).with_name("macros") / "utils"
@@ -115,7 +115,7 @@ class TemplateWorker:
             self.known.setdefault(space, Package(space, macros))
 
     def _variable(self, name: str) -> Any:
-        """A variable's value, Jinja in it rendered; raises KeyError where it has none."""
+        """Return a variable's value, with Jinja rendered; raise KeyError if it has none."""
         value = self.variables[name]
         if isinstance(value, str) and "{{" in value:
             known = {**self.known, **self.dbt.names(self.known, name, Seen(Config({}), False))}
@@ -129,7 +129,7 @@ class TemplateWorker:
             return {}  # whoever calls one of them is told that it is not known
 
     def read(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """A file's text as Spark SQL, without and with what stands behind is_incremental()."""
+        """Return a file's text as Spark SQL, without and with the is_incremental() part."""
         text = read_text(Path(asked["path"]))
         seen = Seen(Config({}), incremental=False)
         try:
@@ -154,7 +154,7 @@ class TemplateWorker:
         return read
 
     def _config(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The configuration of YAML, what is Jinja in it rendered."""
+        """Return the configuration of YAML, with Jinja rendered."""
         config = dict(asked["config"])
         for key, value in config.items():
             if isinstance(value, str) and "{{" in value:
@@ -171,7 +171,7 @@ class TemplateWorker:
         return sql
 
     def _guarded(self, text: str, asked: Mapping[str, Any]) -> str:
-        """The text of a later run of the incremental model; '' where it cannot be told."""
+        """Return the text of a later run of the incremental model; '' if it is unknown."""
         try:
             sql = self._rendered(text, asked["name"], Seen(Config(self._config(asked)), True))
         except Exception:  # the guard is only looked at for what it compares
@@ -184,7 +184,7 @@ class TemplateWorker:
 
 
 def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What is needed of a model's configuration, as plain values."""
+    """Return the needed keys of a model's configuration, as plain values."""
     wanted = ("materialized", "unique_key", "incremental_strategy", "enabled", "arrival")
     found: dict[str, str | bool] = {}
     for name in wanted:

@@ -121,7 +121,7 @@ def _compared(
 
 
 def _take_over(warm: Warm, name: str, found: AdoptionComparison) -> None:
-    """dbt builds it, so that partitions, constraints, grants, hooks and checks are the model's."""
+    """Build the model by dbt, with its partitions, constraints, grants, hooks and checks."""
     from tapestry.cli.models import BrokenProject
     from tapestry.schedule.warm import OK
 
@@ -133,7 +133,7 @@ def _take_over(warm: Warm, name: str, found: AdoptionComparison) -> None:
 
 
 def _write_what_differs(manifest: Any, name: str, found: AdoptionComparison) -> None:
-    """The table stays, and rows that are as they are to be stay in it."""
+    """Write only the rows that differ; the table and its right rows stay."""
     from tapestry.cli.carry_out import carry_out
     from tapestry.cli.models import open_models
     from tapestry.runs.engine.instants import show
@@ -152,7 +152,7 @@ def _as_it_was(found: AdoptionComparison) -> str:
 
 
 def _sentences(found: AdoptionComparison) -> list[str]:
-    """What people read."""
+    """Return the result as lines for people."""
     from tapestry.runs.engine.instants import show
 
     name = found.model.name

@@ -1,4 +1,4 @@
-"""What would make a model's runs cheaper, found by trying it, not by rules of thumb alone."""
+"""Finds settings that would make a model's runs cheaper, by trying them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `tapestry advise` shows to people."""
+"""Shows the results of `tapestry advise` to people."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def show_survey(to: Console, found: Survey, verbose: bool) -> None:
 
 
 def summary(found: Survey) -> Iterator[str]:
-    """How many models fit, and how many do not for which reason."""
+    """Yield how many models fit, and how many do not, by reason."""
     counts = found.counts
     name = printable(found.project or found.folder)
     yield f"{name}: {counted(counts['models'], 'model')}, read as {found.dialect}"
@@ -67,12 +67,12 @@ def summary(found: Survey) -> Iterator[str]:
 
 
 def _unread(found: Survey) -> Counter[str]:
-    """Why models could not be judged, without what each of them has of its own."""
+    """Count the reasons why models could not be judged, without details of each model."""
     return Counter(one.reason.partition(": ")[0] for one in found.models if one.kind == UNREAD)
 
 
 def in_order(found: Survey) -> list[Advice]:
-    """What fits first, then what is refused, reason by reason, then what could not be judged."""
+    """Return the models: fitting ones, then refused ones by reason, then unjudged ones."""
     codes = list(found.reasons)
 
     def place(one: Advice) -> tuple[int, int, str]:
@@ -159,7 +159,7 @@ def details(one: Advice) -> Iterator[str]:
 
 
 def footer(found: Survey, verbose: bool) -> Iterator[str]:
-    """What to keep in mind, and what to do next."""
+    """Yield caveats, and what to do next."""
     if found.counts["continuous"]:
         yield (
             "A continuous model keeps every row that was ever an answer: it fits where the rows of"

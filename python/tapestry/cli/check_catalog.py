@@ -1,4 +1,4 @@
-"""Does everyone who uses the warehouse find the same tables in it?"""
+"""Checks whether all users of the warehouse find the same tables in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tapestry.runs.engine.locations import WAREHOUSE, local_folder, own_catalog
 
 
 def check_catalog(given: Mapping[str, str], root: Path, master: str | None = None) -> Diagnosis:
-    """Where Spark's catalog is, for a session of dbt's own with these settings."""
+    """Return where Spark's catalog is, for a session of dbt's own with these settings."""
     from dbt_common.exceptions import DbtRuntimeError
 
     from dbt.adapters.tapestry.warehouse import DATABASE_KEY, catalog_folder

@@ -1,4 +1,4 @@
-"""Can a source be read as the last run read it? A maintained model is kept by what differs.
+"""Checks whether a source can be read as the last run read it, as maintained models need.
 
 Delta reads a version that is not the newest for ``delta.deletedFileRetentionDuration`` after its
 commit, and no longer: whoever runs less often, or reads a source that is quiet for longer, gets a
@@ -62,14 +62,14 @@ def check_history(
 
 
 def kept_log(table: DeltaSource) -> timedelta:
-    """How long the log of a table says what each version was."""
+    """Return how long the log of a table keeps the description of each version."""
     return length_of(table, LOG, DEFAULT_LOG)
 
 
 def _intervals(
     readers: Mapping[str, Mapping[str, Any]], usual: Mapping[str, timedelta]
 ) -> dict[str, timedelta]:
-    """How often the models have run, else how often they say that they do."""
+    """Return how often the models have run, else how often their configuration says they run."""
     found = {}
     for name, node in readers.items():
         past = usual.get(plain(node.get("relation_name") or ""))

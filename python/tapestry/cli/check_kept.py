@@ -1,4 +1,4 @@
-"""Does a run of a maintained model find what changed, and replace it, by reading little?"""
+"""Checks whether runs of maintained models find and replace changed rows by reading little."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_feed(
 
 
 def large_models(session: Session, models: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
-    """Those of the models that go by what has changed whatever it is: their tables are large."""
+    """Return the models whose tables are so large that every run goes by changes alone."""
     found = set()
     for name, node in models.items():
         try:

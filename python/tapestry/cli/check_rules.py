@@ -1,4 +1,4 @@
-"""Do the tables that rules read say themselves when their commits were made?"""
+"""Checks whether the tables that rules read record when their commits were made."""
 
 from __future__ import annotations
 

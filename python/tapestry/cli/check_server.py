@@ -1,4 +1,4 @@
-"""Is a Spark server set for many small statements? It is started by others, for large ones."""
+"""Checks whether a Spark server is set for many small statements, not only for large ones."""
 
 from __future__ import annotations
 

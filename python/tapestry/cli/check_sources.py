@@ -1,4 +1,4 @@
-"""Is every source of the models of ours one that runs can read, and read cheaply?"""
+"""Checks whether runs can read every source of our models, and cheaply."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _check(
 
 
 def _saying(table: DeltaSource, is_source: bool) -> str:
-    """How to say when the rows of a table arrive."""
+    """Return how to configure when the rows of a table arrive."""
     stamps = [column.name for column in table.columns if column.type == "timestamp"]
     if not any(column.type in ARRIVAL_TYPES for column in table.columns):
         first = f"{enabling(table)}; " if lacking(table) else ""
@@ -144,7 +144,7 @@ def _in_yaml(said: str) -> str:
 
 
 def _committed(what: str, table: DeltaSource) -> Diagnosis:
-    """Does Delta say when the rows of a table were committed?"""
+    """Return whether Delta records when the rows of a table were committed."""
     missing = lacking(table)
     if missing:
         text = f"arrival: commit needs {' and '.join(missing)}, which {table.name} has not"
@@ -153,7 +153,7 @@ def _committed(what: str, table: DeltaSource) -> Diagnosis:
 
 
 def _layout(session: Session, table: DeltaSource, arrival: str) -> Iterator[Diagnosis]:
-    """Do file statistics narrow a run to the files of its window?"""
+    """Yield whether file statistics narrow a run to the files of its window."""
     what = f"source {table.name}"
     quoted = relation_name(table.name)
     if _without_statistics(table, arrival):

@@ -1,4 +1,4 @@
-"""Can the state of every model be read?"""
+"""Checks whether the state of every model can be read."""
 
 from __future__ import annotations
 

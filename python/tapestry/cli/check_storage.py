@@ -1,4 +1,4 @@
-"""Does the storage let one of two writers win? Delta's commits need it (semantics, section 4)."""
+"""Checks whether the storage excludes concurrent writers, as Delta needs (semantics, section 4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DYNAMO = "io.delta.storage.S3DynamoDBLogStore"
 
 
 def check_storage(session: Session, schema: str) -> Diagnosis:
-    """Where the target schema lies, and whether two drivers may write there at once."""
+    """Return where the target schema lies, and whether two drivers may write there at once."""
     location = location_of(session, schema)
     scheme = location.partition(":")[0].lower() if ":" in location else "file"
     return exclusion(location, scheme, _log_store(session, scheme))
@@ -69,7 +69,7 @@ def exclusion(location: str, scheme: str, log_store: str) -> Diagnosis:
 
 
 def location_of(session: Session, schema: str) -> str:
-    """Where tables of a schema go; the warehouse where the schema is not there yet."""
+    """Return the location of a schema's tables; the warehouse if the schema does not exist."""
     try:
         rows = session.rows(f"DESCRIBE SCHEMA EXTENDED {relation_name(schema)}")
     except Exception:

@@ -1,4 +1,4 @@
-"""What `tapestry doctor` looks at before it connects: packages, Java, jars, profile, models."""
+"""The checks of `tapestry doctor` before it connects: packages, Java, jars, profile, models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCAL: Final = ("pyspark", "delta-spark")
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One thing that was looked at; ``fix`` is the command or line that puts it right."""
+    """The result of one check; ``fix`` is the command or line that solves it."""
 
     check: str
     status: str
@@ -31,7 +31,7 @@ class Diagnosis:
 
 
 def check_packages(embedded: bool) -> Iterator[Diagnosis]:
-    """Are the packages installed, and do pyspark and delta-spark fit each other?"""
+    """Check that the packages are installed, and that pyspark and delta-spark fit each other."""
     found: dict[str, str] = {}
     for name in PACKAGES + (LOCAL if embedded else ()):
         try:
@@ -44,7 +44,7 @@ def check_packages(embedded: bool) -> Iterator[Diagnosis]:
 
 
 def check_java() -> Diagnosis:
-    """Is there a Java that Spark runs on?"""
+    """Check that there is a Java on which Spark runs."""
     from dbt_common.exceptions import DbtRuntimeError
 
     from dbt.adapters.tapestry.java import check_java as version_of_java
@@ -58,7 +58,7 @@ def check_java() -> Diagnosis:
 
 
 def check_jars(given: dict[str, str]) -> Diagnosis:
-    """Are Delta's jars on this machine already?"""
+    """Check whether Delta's jars are on this machine already."""
     from dbt_common.exceptions import DbtRuntimeError
 
     from dbt.adapters.tapestry.jars import jar_settings
@@ -110,7 +110,7 @@ def _line(text: str, width: int = 300) -> str:
 
 
 def embedded(config: Any) -> bool:
-    """Does this profile start a Spark in this process?"""
+    """Return whether this profile starts a Spark in this process."""
     credentials = config.credentials
     master = getattr(credentials, "master", None) or ""
     return bool(getattr(credentials, "embedded", False)) and not master.startswith("sc://")

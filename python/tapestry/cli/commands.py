@@ -1,4 +1,4 @@
-"""Which commands there are: one line each. A command's module is imported when it is asked for."""
+"""Lists the commands, a line for each; a command's module is imported on demand."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CommandFiles(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with near names where there is no such command."""
+        """Resolve a command as click does, suggesting near names if there is none."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             near = get_close_matches(name, COMMANDS, 1)

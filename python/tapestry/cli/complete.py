@@ -1,4 +1,4 @@
-"""What the shell offers: models that dbt parsed last, without starting dbt, and dialects."""
+"""Completes arguments in the shell: models that dbt parsed last, and dialects, without dbt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def models_of_ours(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def _target_folder(ctx: click.Context) -> Path:
-    """Where `dbt parse` with the same options would write, as far as that is told without dbt."""
+    """Return where `dbt parse` with the same options would write, as far as known without dbt."""
     root = Path(_said(ctx, "project_dir") or ".")
     return root / (_said(ctx, "target_path") or "target")
 

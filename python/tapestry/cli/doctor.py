@@ -119,7 +119,7 @@ def examine(given: DbtOptions) -> Iterator[Diagnosis]:
 
 
 def _of_a_driver_here(config: Any, root: Path) -> Iterator[Diagnosis]:
-    """What a Spark of dbt's own needs before it is started."""
+    """Yield the checks before a Spark of dbt's own is started."""
     from tapestry.cli.check_catalog import check_catalog
     from tapestry.cli.checks import check_jars, check_java
 

@@ -142,7 +142,7 @@ def _texts(one: Ejected, said: Mapping[str, str], dialect: str) -> _Texts:
 
 
 def _of_groups(one: Ejected, groups: MergedGroups, said: Mapping[str, str], dialect: str) -> _Texts:
-    """The same of a model whose groups take each other's place."""
+    """Return the files of a model whose groups replace each other."""
     relations, name = one.relations, one.model.name
     common = _config(one.node, dialect, relations.catalog.time_zone, groups_config(groups, dialect))
     head = _head(one, dialect, HOW_GROUPS)
@@ -161,7 +161,7 @@ def _answer(one: Ejected, said: Mapping[str, str], scans: Mapping[str, Scan], di
 
 
 def _stored(name: str, dialect: str) -> exp.Identifier:
-    """A column as the dialect calls it, where the model's text makes it: to be quoted.
+    """Return a column as the dialect stores it if the model's text makes it: to be quoted.
 
     Without quotes `order` is a keyword and `user` a function. The text quotes what is no plain
     name; of others the dialect folds the case.
@@ -184,7 +184,7 @@ def _refuse_commits(one: Ejected) -> None:
 
 
 def _config(node: Mapping[str, Any], dialect: str, zone: str, strategy: Sequence[str]) -> list[str]:
-    """What the ejected model's config() says; what belongs to the adapter alone is left out."""
+    """Return the arguments of the ejected model's config(), without those of the adapter alone."""
     config = ["materialized='incremental'", *strategy]
     if dialect in ("spark", "databricks"):
         config.append("file_format='delta'")

@@ -165,7 +165,7 @@ def window_macros(dialect: str) -> str:
 
 
 def test_macros(dialect: str) -> str:
-    """What the tests of all models share."""
+    """Return the macros that the tests of all models share."""
     spark = dialect in ("spark", "databricks")
     text = TESTS.replace("@matched@", MATCHED_AT)
     text = text.replace("@timestamp@", "timestamp" if spark else "timestamptz")

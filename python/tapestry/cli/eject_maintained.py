@@ -62,7 +62,8 @@ class MergedGroups:
 
 
 def exact_way(model: Model, relations: Relations) -> Rewriting | MergedGroups:
-    """How plain dbt keeps a maintained model: by appending what the rewriting finds, or groups.
+    """Return how plain dbt keeps a maintained model: by appending the rewriting's answers, or
+    groups.
 
     Raises ConfigurationError with the reason where neither is exact.
     """
@@ -114,7 +115,7 @@ def _appended(model: Model, relations: Relations) -> Rewriting | None:
 
 
 def _is_set(model: Model, relations: Relations) -> bool:
-    """Does the query itself give each value once?"""
+    """Return whether the query itself gives each value once."""
     tree = refuse(model.sql, relations.catalog).tree
     return bool(tree.args.get("distinct"))
 
@@ -244,7 +245,7 @@ def _shown(blocks: Sequence[exp.Select], name: str) -> str:
 
 
 def _not_null(blocks: Sequence[exp.Select], name: str) -> bool:
-    """Does a conjunct of WHERE say so of a column that the first block reads?"""
+    """Return whether a conjunct of WHERE says that a column of the first block is not NULL."""
     where = blocks[0].args.get("where")
     parts = [] if where is None else list(_conjuncts(where.this))
     if any(_says_not_null(part, name) for part in parts):

@@ -1,4 +1,4 @@
-"""How errors end a command: one short message without a traceback, and an exit code."""
+"""Ends a command on an error: with one short message without a traceback, and an exit code."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def hidden(text: str) -> str:
 
 
 def foreseen(error: Exception) -> bool:
-    """Is this an error that we, dbt or the operating system foresee?"""
+    """Return whether an error is one that we, dbt or the operating system foresee."""
     from dbt_common.exceptions import DbtBaseException
 
     return isinstance(error, (TapestryError, DbtBaseException, OSError))

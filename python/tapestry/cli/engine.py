@@ -26,13 +26,13 @@ class Engine:
 
     @property
     def wanted(self) -> bool:
-        """Would each worker start a Spark of its own?"""
+        """Whether each worker would start a Spark of its own."""
         credentials = self._config.credentials
         return bool(credentials.embedded) and not str(credentials.master or "").startswith("sc://")
 
     @property
     def alive(self) -> bool:
-        """Is it there, where one is wanted?"""
+        """Whether the shared Spark runs, or none is wanted."""
         return not self.wanted or (self._process is not None and self._process.poll() is None)
 
     def start(self) -> None:

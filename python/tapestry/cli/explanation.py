@@ -1,4 +1,4 @@
-"""What `tapestry explain` has to say of one query, found out through the adapter's session."""
+"""The content of `tapestry explain` for one query, collected through the adapter's session."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Explanation:
 
     @property
     def strategy(self) -> str:
-        """How a run finds what is new, or what changes; '' for a refused query."""
+        """The way in which a run finds new answers, or changes; '' for a refused query."""
         if self.looked_at is None:
             return self.told_strategy
         return self.looked_at.query.rewriting.strategy

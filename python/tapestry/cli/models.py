@@ -44,7 +44,7 @@ class BrokenProject(TapestryError):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What dbt knows of a project: ``graph`` as its macros see it (nodes, sources, ...).
+    """The project as dbt parsed it: ``graph`` as its macros see it (nodes, sources, ...).
 
     ``arguments`` are those of every dbt command over it, ``given`` is what they were made of.
     """
@@ -138,13 +138,13 @@ def refuse_kinds(node: Mapping[str, Any], instead: Mapping[str, str]) -> None:
 
 
 def names_of_ours(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
-    """The same of models of all kinds of ours."""
+    """Return the requested names of models of all kinds of ours; see `continuous_names`."""
     kinds = " or ".join(KINDS)
     return _names(manifest, wanted, manifest.of_ours(), f"is not a {kinds} model: {why}")
 
 
 def names_of_answers(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
-    """The same of models whose table is the answer of its query."""
+    """Return the requested names of models whose table is the answer of its query."""
     for name in wanted:
         refuse_kinds(manifest.model(name), NO_ANSWER)
     kinds = " or ".join(kinds_of_answers())
@@ -160,7 +160,7 @@ def _names(manifest: Manifest, wanted: Sequence[str], ours: list[str], why: str)
 
 
 def names_to_verify(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
-    """The same of models whose table is compared with its query."""
+    """Return the requested names of models whose table is compared with its query."""
     for name in wanted:
         refuse_kinds(manifest.model(name), UNVERIFIED)
     kinds = " or ".join(kind for kind in KINDS if kind not in UNVERIFIED)

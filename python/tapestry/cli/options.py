@@ -14,7 +14,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class DbtOptions:
-    """What the command line said of where the project is and what it is run with; None: nothing.
+    """The options given on the command line for the project and its run; None: not given.
 
     Of an option that was not given nothing is known here, neither a default nor a variable of
     the environment: dbt finds those, by the rules of the version that is installed.
@@ -29,12 +29,12 @@ class DbtOptions:
 
     @property
     def places(self) -> list[str]:
-        """As dbt takes them: where the project and its profiles are."""
+        """The project's and the profiles' folders as arguments of dbt."""
         return _written({"project-dir": self.project_dir, "profiles-dir": self.profiles_dir})
 
     @property
     def others(self) -> list[str]:
-        """As dbt takes them: all but the places."""
+        """The other options as arguments of dbt."""
         return _written(
             {
                 "profile": self.profile,

@@ -1,4 +1,4 @@
-"""How often models have run, by ``tapestry_runs``: nothing depends on it, it may not be there."""
+"""Reads from ``tapestry_runs`` how often models have run; the table may be missing."""
 
 from __future__ import annotations
 

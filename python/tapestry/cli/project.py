@@ -133,7 +133,7 @@ def _as_dbt_reads_it() -> Any:
 
 
 def _places(given: DbtOptions) -> click.Context:
-    """Where dbt looks for the project and for profiles.yml: its own options, parsed by click."""
+    """Return where dbt looks for the project and profiles.yml, by its own options in click."""
     from dbt.cli import params
 
     @click.command("where")
@@ -147,7 +147,7 @@ def _places(given: DbtOptions) -> click.Context:
 
 @contextmanager
 def _keeping_adapters() -> Iterator[None]:
-    """Keep the adapters that dbt has in this process: its steps of a command close and forget them.
+    """Keep dbt's adapters in this process, which its steps of a command close and forget.
 
     Whoever asks for the adapter between two commands in one process would find none.
     """
@@ -182,7 +182,7 @@ def _root(places: click.Context) -> Path:
 
 
 def _profiles_folder(places: click.Context, root: Path) -> Path:
-    """Where dbt looks for profiles.yml; where it would find none, the project's own folders.
+    """Return where dbt looks for profiles.yml; else a folder of the project that has it.
 
     The second harms nothing: `dbt run` would not run at all. Raises ConfigurationError where there
     is none anywhere.

@@ -94,7 +94,7 @@ def _switch(manifest: Manifest, name: str, active: bool, why: str) -> QueryRow:
 
 
 def _rows(manifest: Manifest) -> dict[str, QueryRow]:
-    """What the project says of each continuous model, by its name."""
+    """Return each model of ours, by name, as the project configures it."""
     from tapestry.runs.model.model import schedule_of
     from tapestry.runs.query.relations import plain
     from tapestry.runs.tables.queries import QueryRow

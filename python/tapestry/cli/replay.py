@@ -244,7 +244,7 @@ def _described(step: ReplayStep, total: int) -> dict[str, Any]:
 
 
 def _show(done: list[ReplayStep], to: Console) -> None:
-    """What each step delivered; the models with most new rows have columns of their own."""
+    """Show the rows that each step delivered; models with most new rows have own columns."""
     from tapestry.schedule.steps_table import step_cells, steps_table
 
     rows: dict[str, int] = {}

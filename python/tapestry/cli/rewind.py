@@ -46,7 +46,7 @@ class ReadDownstream(TapestryError):
 
 @dataclass(frozen=True)
 class _Wish:
-    """What was asked for on the command line."""
+    """The options on the command line."""
 
     to: str
     downstream: bool
@@ -180,7 +180,7 @@ def _rewound(
 
 
 def _read_by(session: Any, invocation: Any, model: Any, moved: dict[str, Any]) -> dict[str, Any]:
-    """Of the tables that have been rewound those that a model reads."""
+    """Return the rewound tables that a model reads."""
     from tapestry.runs.kinds.continuous.after.downstream import state_of
 
     row = state_of(session, invocation, model)

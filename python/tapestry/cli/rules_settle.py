@@ -157,7 +157,7 @@ def _no_batch(named: str, why: str) -> ConfigurationError:
 
 
 def _claimed_again(batches: BatchesOfAction, life: ActionLife, dead: ActionBatch) -> ActionBatch:
-    """The same rows as a new batch, whose lease is over: whoever runs next executes it."""
+    """Return the same rows as a new batch with an expired lease, for the next run to execute."""
     now, claim_id = now_utc(), f"replay of {dead.place}"
     event = BatchEvent(CLAIMED, 1, claim_id, now, now)
     earlier = batches.read_rows("m", f"life = {string(life.id)} AND claim_id = {string(claim_id)}")

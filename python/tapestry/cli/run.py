@@ -135,7 +135,7 @@ def _by_priority(
 
 
 def _fails_fast() -> bool:
-    """What dbt made of its options, its environment and its project, when it listed the models.
+    """Return dbt's ``fail_fast``, from its options, environment and project at listing.
 
     Raises ConfigurationError for what several runs cannot do as one does.
     """
@@ -154,7 +154,7 @@ def _fails_fast() -> bool:
 
 
 def _fixed(config: Any) -> bool:
-    """Does the caller give the instant of the run? Then all runs of dbt have that one."""
+    """Return whether the caller gives the run's instant, which all runs of dbt then have."""
     from tapestry.runs.context.clock import ENVIRONMENT
 
     return bool(os.environ.get(ENVIRONMENT)) or given_instant(config) is not None

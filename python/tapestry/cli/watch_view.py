@@ -1,4 +1,4 @@
-"""What `tapestry watch` shows: a live line a model on a terminal; elsewhere text, or JSON."""
+"""The views of `tapestry watch`: a live table on a terminal; elsewhere text, or JSON."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TextView:
         self._say(text)
 
     def refresh(self) -> None:
-        """Nothing moves here."""
+        """Do nothing: lines are printed as events come."""
 
     def _say(self, text: str) -> None:
         now = datetime.now(timezone.utc)
@@ -75,15 +75,15 @@ class JsonView:
         click.echo(json.dumps(told))
 
     def note(self, text: str) -> None:
-        """For people: on the standard error."""
+        """Print a message for people on the standard error."""
         click.echo(text, err=True)
 
     def refresh(self) -> None:
-        """Nothing moves here."""
+        """Do nothing: lines are printed as events come."""
 
 
 class LiveView:
-    """A table that moves: where each model stands, what failed first."""
+    """A live table of the models, failing ones first."""
 
     def __init__(
         self,
@@ -106,10 +106,10 @@ class LiveView:
         self._live.stop()
 
     def ran(self, ran: Ran, line: Line) -> None:
-        """The table shows it."""
+        """Show the end of a model's run in the table."""
 
     def note(self, text: str) -> None:
-        """Under the table, the last few."""
+        """Show a message under the table, with the last few."""
         self._notes = [*self._notes, text][-NOTES:]
 
     def refresh(self) -> None:
@@ -135,7 +135,7 @@ class LiveView:
         return table
 
     def _order(self, name: str) -> tuple[bool, float, str]:
-        """What fails first; then by priority, as it goes."""
+        """Return a sort key: failing models first, then by priority."""
         turn = self._ticks.turns[name]
         return (not turn.failures, -turn.timing.priority, name)
 
@@ -180,7 +180,7 @@ def length(seconds: float) -> str:
 
 
 def first_line(message: str) -> str:
-    """The line of dbt's message that says something.
+    """Return the informative line of dbt's message.
 
     >>> first_line("Runtime Error in model a (models/a.sql)\\n  the source was rewritten\\n  do: x")
     'the source was rewritten'

@@ -32,7 +32,7 @@ class Address:
 
     @property
     def header(self) -> str:
-        """As it stands in a header. The name is text, also one that looks like an encoded word."""
+        """Return the address for a header; the name is text, even one like an encoded word."""
         if not self.name:
             return self.at
         if _WORDS.fullmatch(self.name) and len(self.name) < 60:

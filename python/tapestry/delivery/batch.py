@@ -1,4 +1,4 @@
-"""What a sink is handed: a batch with its rows, cut into parts."""
+"""The input of a sink: a batch with its rows, split into parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tapestry.delivery.rows import AnswersToSend
 
 @dataclass(frozen=True)
 class Delivery:
-    """A batch on its way.
+    """A batch that is being delivered.
 
     rows
         The answers as JSON objects.
@@ -33,5 +33,5 @@ class Delivery:
         return [self.rows[start : start + size] for start in range(0, len(self.rows), size)]
 
     def part_id(self, part: int) -> str:
-        """The same for every repetition of this part: receivers know by it what they have."""
+        """Return an id that repetitions of this part share, so that receivers recognise it."""
         return f"{self.batch.life}-{self.batch.m}-{part}"

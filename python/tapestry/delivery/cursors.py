@@ -145,7 +145,7 @@ def _parse(fields: Fields) -> _Line:
 
 
 def _newest(table: str, found: Sequence[_Line | OddRow]) -> Batch | OddRow:
-    """The batch that several lines are about; of two beginnings of a sink one counts."""
+    """Return the batch of several lines; of two beginnings of a sink one counts."""
     for odd in found:
         if isinstance(odd, OddRow):
             return odd
@@ -166,12 +166,12 @@ def _newest(table: str, found: Sequence[_Line | OddRow]) -> Batch | OddRow:
 
 
 def _whose(batch: Batch) -> Batch:
-    """What all lines of a batch have in common: a rewind cuts its end, and not its beginning."""
+    """Return the identity of a batch, common to its lines: a rewind cuts its end, not its begin."""
     return replace(batch, until=batch.after, parts=0, done=False)
 
 
 def _sealed(batch: Batch, event: str, parts: int) -> list[object]:
-    """What the seal of a line is about."""
+    """Return the values that the seal of a line covers."""
     return [
         batch.model,
         batch.sink,
@@ -206,7 +206,7 @@ def refuse_ahead(table: str, last: Batch | None, row: StateRow) -> Batch | OddRo
 
 
 def unreadable(odd: OddRow) -> StateUnreadable:
-    """Why a sink is left alone: what it got cannot be told."""
+    """Return the error for a sink that is left alone, as its position is unknown."""
     return StateUnreadable(
         f"how far the sink {odd.named('sink')} got cannot be read: {odd.reason}",
         where=odd.where,
@@ -218,7 +218,7 @@ def unreadable(odd: OddRow) -> StateUnreadable:
 def begin(
     session: Session, table: str, model: str, sink: str, generation: str, t: datetime
 ) -> None:
-    """A sink that was not there before starts at t: it gets nothing older than itself."""
+    """Write the first line of a new sink, at t: it gets no older answers."""
     life = uuid4().hex
     begun = Batch(model, sink, 0, generation, t, t, life, claim_id=life)
     put_once(session, _claim(table, begun, BEGUN))
@@ -227,7 +227,7 @@ def begin(
 def claim(
     session: Session, table: str, last: Batch, generation: str, after: datetime, until: datetime
 ) -> Batch | None:
-    """The batch after ``last``; None where somebody else claimed it first."""
+    """Return the batch after ``last``; None if another process claimed it first."""
     mine = uuid4().hex
     batch = Batch(
         last.model, last.sink, last.m + 1, generation, after, until, last.life, claim_id=mine
@@ -241,19 +241,19 @@ def claim(
 
 
 def note_parts(session: Session, table: str, batch: Batch, parts: int) -> None:
-    """So many parts were sent before sending it stopped."""
+    """Write how many parts were sent before sending stopped."""
     append_own(session, _own(table), [_values(batch, PARTS, parts)])
 
 
 def finish(session: Session, table: str, batch: Batch) -> None:
-    """The sink has all of it."""
+    """Write that the sink has the whole batch."""
     put_once(session, _claim(table, batch, DONE))
     if batch.m % KEEP == 0:
         _tidy(session, table, batch)
 
 
 def _tidy(session: Session, table: str, batch: Batch) -> None:
-    """Drop batches long past and merge small files; whatever goes wrong here harms nothing."""
+    """Drop old batches and merge small files; errors are ignored, as nothing depends on it."""
     try:
         session.run(
             f"DELETE FROM {relation_name(table)} WHERE model = {string(batch.model)}"
@@ -266,7 +266,7 @@ def _tidy(session: Session, table: str, batch: Batch) -> None:
 
 
 def position(session: Session, state_table: str, last: Batch, row: StateRow) -> datetime:
-    """Up to where a sink has what the table holds now; ``row`` is the table's newest run."""
+    """Return the instant up to which a sink has the table's rows; ``row``: its newest run."""
     until, current = last.until, row
     while current.generation != last.generation:
         runs = runs_of(session, state_table, current.generation)
@@ -280,7 +280,7 @@ def position(session: Session, state_table: str, last: Batch, row: StateRow) -> 
 
 
 def _claim(table: str, batch: Batch, event: str) -> Claim:
-    """A line that stands once for each (life of the sink, m, event)."""
+    """Return the claim of a line, unique for each (life of the sink, m, event)."""
     key = f"tapestry.delivery.{event}.{batch.life}"
     return Claim(_own(table), key, batch.m, _values(batch, event, batch.parts))
 

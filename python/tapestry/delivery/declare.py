@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 @dataclass(frozen=True)
 class Sink:
-    """What every sink has: a name, which its cursor is known by, and how long a run waits for it.
+    """The settings of every sink: a name, by which its cursor is known, and the patience of a run.
 
     patience
         So long one invocation goes on trying; what is not delivered by then stays for the next.
@@ -36,7 +36,7 @@ class Sink:
 
     @property
     def part_rows(self) -> int | None:
-        """So many rows are sent at once; None: all of a batch."""
+        """The number of rows in each part; None: all of a batch."""
         return None
 
 
@@ -86,7 +86,7 @@ class MailSink(Sink):
 
     @property
     def part_rows(self) -> int | None:
-        """One row a mail, unless it is a digest."""
+        """One row in each mail, unless it is a digest."""
         return None if self.digest else 1
 
 
@@ -107,7 +107,7 @@ class WebhookSink(Sink):
 
     @property
     def part_rows(self) -> int | None:
-        """Rows of one request."""
+        """The number of rows in each request."""
         return self.rows_per_request
 
 
@@ -222,7 +222,7 @@ def _value(field: Field[Any], value: Any) -> Any:
 
 
 def _check(sink: Sink) -> None:
-    """What no single value tells."""
+    """Raise ConfigurationError for values that do not fit each other, or a bad name."""
     if not _NAME.fullmatch(sink.name):
         raise ConfigurationError(
             f"deliver: name: {sink.name!r} is not a name",

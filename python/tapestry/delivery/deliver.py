@@ -1,4 +1,4 @@
-"""Bring what is new to every sink: claim a batch, send it, note that it is done.
+"""Delivers new answers to every sink: claims a batch, sends it, notes that it is done.
 
 Killed anywhere, the batch that was claimed is sent again: every answer arrives at least once; in a
 file and in a table exactly once, because there a repetition replaces or is skipped. Sending runs in
@@ -73,7 +73,7 @@ class _Run:
         self.outcomes: list[DeliveryOutcome] = []
 
     def add(self, model: Model, sinks: Sequence[Sink], invocation: Invocation) -> None:
-        """Look where a model and its sinks stand; a model that has not run has nothing to say."""
+        """Add a model and its sinks with their positions; skip a model that has not run."""
         outcomes = [DeliveryOutcome(model.name, sink.name) for sink in sinks]
         try:
             standing = stand(self.session, model, invocation, False)
@@ -113,7 +113,7 @@ class _Run:
         return self.outcomes
 
     def _start(self, under_way: UnderWay, line: SinkLine) -> None:
-        """The sink's next batch; one for a table is over when this returns."""
+        """Start to send the sink's next batch; one for a table is done on return."""
         while True:
             try:
                 delivery = self._next(line)
@@ -138,7 +138,7 @@ class _Run:
                 return
 
     def _sent(self, future: Future[Sent], line: SinkLine, delivery: Delivery) -> Sent:
-        """What a thread tells; of one that is stuck, that it is."""
+        """Return the result of a thread; for a stuck one a failure."""
         if future.done():
             return future.result()
         _stuck[self._key(line)] = future
@@ -160,7 +160,7 @@ class _Run:
 
 
 def _over(under_way: UnderWay) -> list[Future[Sent]]:
-    """Wait until something is over: sent, failed, or without an answer when patience is."""
+    """Return the futures that are over: sent, failed, or unanswered when patience is."""
     first = min(line.deadline for line, _ in under_way.values()) + GRACE
     done, _ = wait(under_way, max(0.0, first - time.monotonic()), FIRST_COMPLETED)
     if done:

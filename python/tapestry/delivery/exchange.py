@@ -1,4 +1,4 @@
-"""One conversation with a server that is over in time, whatever the server does.
+"""Bounds a conversation with a server in time, whatever the server does.
 
 A socket's own time-out begins anew with every byte, so a server that sends one byte a second would
 never meet it. Here the conversation has a thread of its own, and whoever waits for it shuts its
@@ -61,7 +61,7 @@ class Exchange:
 
 
 def within(seconds: float, where: str, talk: Callable[[Exchange], Result]) -> Result:
-    """What ``talk`` returns or raises; Unavailable where it takes longer than ``seconds``."""
+    """Return what ``talk`` returns, or raise its error; Unavailable after ``seconds``."""
     exchange = Exchange()
     talking = in_background(lambda: talk(exchange), f"delivery to {where}")
     try:
@@ -79,7 +79,7 @@ def within(seconds: float, where: str, talk: Callable[[Exchange], Result]) -> Re
 
 
 def in_background(action: Callable[[], Result], name: str) -> Future[Result]:
-    """Run in a daemon thread: one that is stuck keeps the process from ending no longer."""
+    """Run an action in a daemon thread, which cannot keep the process from ending."""
     future: Future[Result] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""What may be a header or an address of a request: nothing that could end it and begin another."""
+"""Checks headers and addresses of requests, which must not end one and begin another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OURS = ("content-length", "transfer-encoding", "content-type", "user-agent")
 
 
 def fault_of_header(name: str, value: str) -> str:
-    """Why this is no header, without its value, which may be secret; empty where it is one."""
+    """Return why a header is invalid, without its value, which may be secret; '' if it is valid."""
     if not _NAME.fullmatch(name):
         return f"{name[:50]!r} is not the name of a header"
     if name.lower() in _OURS or name.lower().startswith("webhook-"):
@@ -23,7 +23,7 @@ def fault_of_header(name: str, value: str) -> str:
 
 
 def is_address(url: str) -> bool:
-    """Is this the URL of a webhook?"""
+    """Return whether a text is a valid URL of a webhook."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018  # asks whether it is a number

@@ -75,7 +75,7 @@ class SinkLine:
     deadline: float = math.inf
 
     def begin(self) -> None:
-        """Its first batch is sent now."""
+        """Note that its first batch is sent now."""
         if self.deadline == math.inf:
             self.deadline = time.monotonic() + self.sink.patience.total_seconds()
 
@@ -158,7 +158,9 @@ class Batches:
 
 
 def _cut(last: Batch | None, batch: Batch) -> bool:
-    """Was a batch cut short by a rewind? Its parts are others than those of the whole."""
+    """Return whether a rewind cut a batch short, so that its parts differ from those of the
+    whole.
+    """
     return last is not None and last.m == batch.m and last.until != batch.until
 
 

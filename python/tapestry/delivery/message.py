@@ -35,12 +35,12 @@ _PLAIN = re.compile(r"(?!.*=\?)[!-~](?:[ -~]{0,64}[!-~])?")
 
 
 def sender_of(sink: MailSink) -> Address:
-    """Who writes the mail."""
+    """Return the address of the mail's author."""
     return parse_address(sink.sender, "sender")
 
 
 def recipients_of(sink: MailSink) -> list[str]:
-    """Whom the server is told to send it to: the configuration's addresses, in ASCII."""
+    """Return the recipients for the server: the configuration's addresses, in ASCII."""
     return [one.at for one in parse_addresses(sink.recipients, "recipients")]
 
 
@@ -101,5 +101,5 @@ def _cut(text: str, length: int, end: str) -> str:
 
 
 def _unstructured(text: str) -> str:
-    """A header's text: short and plain as it is, any other as encoded words."""
+    """Return a header's text: unchanged if short and plain, else as encoded words."""
     return text if _PLAIN.fullmatch(text) else Header(text, "utf-8", 70, "Subject").encode()

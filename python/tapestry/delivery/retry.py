@@ -1,4 +1,4 @@
-"""Try again, each time after a longer wait; give up when patience is over."""
+"""Retries an action, each time after a longer wait, until patience is over."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Result = TypeVar("Result")
 
 
 class SinkError(Exception):
-    """A sink did not take something; the message holds no secret and no URL path."""
+    """A delivery that a sink did not accept; the message holds no secret and no URL path."""
 
 
 class Unavailable(SinkError):
-    """It may take it a little later; ``after`` is how many seconds it asked to wait."""
+    """A failure that may pass; ``after`` is how many seconds the sink asked to wait."""
 
     def __init__(self, message: str, after: float | None = None) -> None:
         super().__init__(message)
@@ -26,11 +26,11 @@ class Unavailable(SinkError):
 
 
 class PatienceOver(Unavailable):
-    """No time is left for another attempt: what the attempt before it said is worth more."""
+    """A failure for lack of time; the error of the attempt before is more informative."""
 
 
 class Refused(SinkError):
-    """It does not take this as it is: trying again at once is of no use."""
+    """A failure that a retry will not change."""
 
 
 def retrying(

@@ -1,4 +1,4 @@
-"""What is new since a cursor, read from the model's table as JSON text, always in the same order.
+"""Reads the new answers since a cursor from the model's table as JSON, always in one order.
 
 The engine writes the JSON: it knows the types, and instants come in UTC whatever the session's
 zone. The order (first instant, then text) is that of every repetition, so that parts of a batch
@@ -55,7 +55,7 @@ class AnswersToSend:
 def end_of_batch(
     session: Session, answers: AnswersToSend, limit: int = BATCH_ROWS
 ) -> datetime | None:
-    """Where a batch from ``answers.after`` on ends; None where there is no answer in the interval.
+    """Return the end of a batch from ``answers.after`` on; None without answers.
 
     Answers of one instant are never separated.
     """

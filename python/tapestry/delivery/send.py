@@ -23,7 +23,7 @@ MAIL_ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Sent:
-    """How many parts of a batch the sink has, and why not all of them."""
+    """The number of parts of a batch that the sink has, and why not all."""
 
     parts: int
     error: str = ""

@@ -1,4 +1,4 @@
-"""A batch as one file: JSON lines, CSV or Parquet.
+"""Writes a batch as one file: JSON lines, CSV or Parquet.
 
 The name depends on the batch alone and the file appears under it when it is complete, so a batch
 that is sent twice is there once.

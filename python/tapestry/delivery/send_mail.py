@@ -63,11 +63,11 @@ def send_mail(
 
 
 class PartlyRefused(Exception):
-    """Some of the recipients have it, the others never will: worth a warning."""
+    """A mail that some recipients have and others never will: worth a warning."""
 
 
 def _talk(sink: MailSink, content: bytes, seconds: float, exchange: Exchange) -> list[str]:
-    """The conversation; whom the server did not take it for."""
+    """Hold the conversation; return the recipients that the server refused."""
     server = _connected(sink, seconds, exchange)
     try:
         if sink.password_env:
@@ -82,7 +82,7 @@ def _talk(sink: MailSink, content: bytes, seconds: float, exchange: Exchange) ->
 
 
 class _Bounded:
-    """What a server says, up to a bound. smtplib bounds a line, and takes lines without end."""
+    """A server's output, limited in total: smtplib limits a line, not the number of lines."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._left = file, HEARD
@@ -99,7 +99,7 @@ class _Bounded:
 
 
 class _Smtp(smtplib.SMTP):
-    """smtplib's, whose connection and answers are bounded."""
+    """The client of smtplib, with its connection and answers bounded."""
 
     file: Any
 
@@ -122,7 +122,7 @@ class _Smtp(smtplib.SMTP):
 
 
 class _SmtpOverTls(smtplib.SMTP_SSL, _Smtp):
-    """The same with TLS from the first byte on, over the connection that ``_Smtp`` makes."""
+    """The bounded client with TLS from the first byte on, over the connection of ``_Smtp``."""
 
     def __init__(
         self, exchange: Exchange, host: str, port: int, seconds: float, context: ssl.SSLContext

@@ -1,4 +1,4 @@
-"""A batch appended to another Delta table, once: (life of the sink, m) is its transaction there."""
+"""Appends a batch to another Delta table, once: its transaction is (life of the sink, m)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP POST of new answers, signed as Standard Webhooks say (standardwebhooks.com).
+"""Posts new answers by HTTP, signed as Standard Webhooks say (standardwebhooks.com).
 
 ``webhook-id`` is the same for every repetition of a part, ``webhook-signature`` is
 ``v1,<base64 of HMAC-SHA256 of "id.timestamp.body">``: libraries that check it exist for most
@@ -115,7 +115,7 @@ class _Watched(HTTPAdapter):
 
 
 def _what(error: Exception, seconds: float) -> str:
-    """Why there was no answer, without the text of the error: that may hold the URL."""
+    """Return why there was no answer, without the text of the error, which may hold the URL."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, TimeoutError):
@@ -149,7 +149,7 @@ def body_of(delivery: Delivery, part: int, rows: Sequence[str]) -> bytes:
 
 
 def signature(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
-    """What ``webhook-signature`` holds; ``whsec_…`` is base64, any other secret is taken as it is.
+    """Return ``webhook-signature``; a secret ``whsec_…`` is base64, others are used as they are.
 
     >>> signature("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek",
     ...     1614265330, b'{"test": 2432232314}')
@@ -166,7 +166,7 @@ def signature(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
 
 
 def _headers(sink: WebhookSink) -> dict[str, str]:
-    """Those of the configuration, with the values of variables."""
+    """Return the headers of the configuration, with the values of variables."""
     headers = {**(sink.headers or {})}
     headers |= {key: from_environment(name) for key, name in (sink.headers_env or {}).items()}
     for key, value in headers.items():

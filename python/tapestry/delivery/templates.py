@@ -1,4 +1,4 @@
-"""Texts of mails: Jinja in square brackets, because dbt itself fills in the curly ones.
+"""Renders texts of mails: Jinja in square brackets, because dbt itself fills in the curly ones.
 
 ``[[ count ]]`` is a value, ``[% for row in rows %] … [% endfor %]`` a block. A template sees
 ``model``, ``sink``, ``count``, ``rows`` (dictionaries, times as text), ``row`` (the first one) and
@@ -30,7 +30,7 @@ BODY = f"""\
 
 
 def _environment(shown: Callable[[str], str]) -> ImmutableSandboxedEnvironment:
-    """Where templates live; ``shown`` is applied to each text that is filled in."""
+    """Return the Jinja environment; ``shown`` is applied to each text that is filled in."""
     return ImmutableSandboxedEnvironment(
         variable_start_string="[[",
         variable_end_string="]]",

@@ -1,4 +1,4 @@
-"""Values as text: what a terminal, a mail reader or a file system would act upon is made visible.
+"""Makes characters visible on which a terminal, a mail reader or a file system would act.
 
 A control character becomes its picture (``␍`` for a carriage return), and what has no picture
 becomes ``�``: it can be seen that something stood there, and it does nothing any more.

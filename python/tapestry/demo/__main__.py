@@ -178,7 +178,7 @@ def _plan_of_shop(runs: int) -> Iterator[str]:
 
 
 def _plan(models: int, runs: int, *, at_once: bool) -> Iterator[str]:
-    """What is going to happen, and how long it takes."""
+    """Yield lines on what is going to happen, and how long it takes."""
     yield f"{runs} runs of {models} models: each step of time brings rows, then dbt runs."
     yield "At the end every table is compared with what DuckDB computes from the definition,"
     if at_once:

@@ -75,7 +75,7 @@ class Archive:
         return self.number(f"select count(*) from main.{name} where step = {step}")
 
     def late_rows(self, step: int) -> int:
-        """How many rows of a step are late."""
+        """Return the number of late rows of a step."""
         rows = (
             f"select arr, {_arrival(name)} as ts from main.{name} where step = {step}"
             for name in self.files

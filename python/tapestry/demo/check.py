@@ -1,4 +1,4 @@
-"""The end of a demonstration: does every table hold what DuckDB computes from the definition?"""
+"""Checks, at the end of a demonstration, each table against DuckDB's answer to the definition."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TableComparison:
 
     @property
     def equal(self) -> bool:
-        """Nothing is missing and nothing is too much."""
+        """Whether nothing is missing and nothing is too much."""
         return not self.missing and not self.surplus
 
 

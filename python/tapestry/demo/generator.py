@@ -111,7 +111,7 @@ def votes(rows: int, voted: pa.Table, *, seed: int = 0) -> pa.Table:
 
 @dataclass(frozen=True)
 class ArchivePlan:
-    """What messages are made: when they were sent, in which order they stand, how many are late."""
+    """The plan of generated messages: times of sending, order, share of late ones."""
 
     seed: int
     start: datetime

@@ -1,4 +1,4 @@
-"""What a demonstration prints: the steps as they pass, and the checks."""
+"""Prints a demonstration: the steps as they pass, and the checks."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def show_checks(console: Console, title: str, checks: Iterable[TableComparison])
 
 
 def show_report(console: Console, told: Sequence[str], page: Path) -> None:
-    """What the report on all runs says, and where it is."""
+    """Print the report on all runs in short, and the path of its page."""
     console.print("[bold]the report on these runs says:[/]")
     for line in told:
         console.print(f"  {line}", markup=False, highlight=False)

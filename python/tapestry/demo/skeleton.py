@@ -47,7 +47,7 @@ class Skeleton:
         return len(self.message)
 
     def take(self, rows: Any) -> Skeleton:
-        """The same skeleton for some rows, or for all of them in another order."""
+        """Return a skeleton of some rows, or of all of them in another order."""
         return Skeleton(**{name: values[rows] for name, values in vars(self).items()})
 
 
@@ -141,7 +141,7 @@ def _copy(rng: np.random.Generator, newsgroup: Ints, ts: Ints) -> tuple[Ints, In
 
 
 def _lateness(rng: np.random.Generator, count: int, late: float) -> Ints:
-    """How long after ts a row can be read: mostly at once, sometimes minutes, seldom days."""
+    """Return how long after ts a row can be read: mostly 0, sometimes minutes, seldom days."""
     kind = rng.random(count)
     minutes = rng.exponential(300, count)
     days = rng.lognormal(np.log(100_000), 1.0, count)

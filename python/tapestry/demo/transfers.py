@@ -68,7 +68,7 @@ PLANTED = (
 
 @dataclass(frozen=True)
 class TransferPlan:
-    """How many transfers: on each of some days, among so many accounts.
+    """The number of transfers: on each of some days, among some accounts.
 
     ``chains``: so many times money goes through three accounts within some days, all of it after
     the first step.

@@ -1,1 +1,1 @@
-"""Mailboxes and list archives as rows of a messages table: broken mail is kept too."""
+"""Reads mailboxes and list archives as rows of a messages table, broken mail included."""

@@ -1,4 +1,4 @@
-"""Who wrote a message: the address of a From header, told before any name in it is decoded.
+"""Finds the author of a message: the address of a From header, before any name is decoded.
 
 RFC 2047 (section 6.2) asks for this order: an encoded word can hold a comma, a bracket or an ``@``,
 which are part of a name and no syntax. The parsers of Python's email package are not used: those of
@@ -90,7 +90,7 @@ def _first(boxes: list[_Mailbox]) -> Author:
 
 
 def _wrapped(raw: bytes, parts: list[Token]) -> str | None:
-    """The address that a header without any syntax of its own stands for."""
+    """Return the address in a header that is one encoded word or quoted string as a whole."""
     whole = [part for part in parts if part.kind not in ("space", "comment")]
     if [part.kind for part in whole] == ["quoted"]:
         return _sole(unquoted(whole[0].text))
@@ -133,7 +133,7 @@ def _mailboxes(parts: list[Token]) -> list[_Mailbox]:
 
 
 def _member(text: _Text, begin: int, end: int, angles: list[re.Match[str]]) -> list[_Mailbox]:
-    """What stands between two commas: a mailbox, a broken one, or nothing but a name."""
+    """Return the mailboxes between two commas: one, a broken one, or none for a bare name."""
     if not angles:
         return _address(text.part(begin, end), closed=False)
     angle = angles[0]
@@ -161,7 +161,7 @@ def _address(text: _Text, closed: bool) -> list[_Mailbox]:
 
 
 def _plain(written: str, masked: str) -> str | None:
-    """A side of an address without the white space that may stand around its dots."""
+    """Return a side of an address without the white space that may stand around its dots."""
     if _NO_ADDRESS.search(_AROUND_DOTS.sub(".", masked.strip())):
         return None
     if _QUOTED in masked:

@@ -1,4 +1,4 @@
-"""Staged rows into the Delta table of messages: in one commit, and only those that are new."""
+"""Appends staged rows to the Delta table of messages: in one commit, and only new ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tapestry.quoting import identifier, relation_name
 
 
 class SqlSession(Protocol):
-    """Whatever speaks Spark SQL."""
+    """The interface of a session that runs Spark SQL."""
 
     def run(self, sql: str) -> None:
         """Execute a statement."""

@@ -1,4 +1,4 @@
-"""When a message arrived at the server: the best clock that it carries."""
+"""Finds when a message arrived at the server, by the best clock that it carries."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def find_arrival(headers: Headers, from_line: bytes = b"") -> Arrival:
 
 
 def sender_date(headers: Headers) -> Date:
-    """What the Date header says, if it can be read; without one, no doubt."""
+    """Return the date in the Date header, if it can be read; no doubt if there is none."""
     text = plain(headers.get("date", b""))
     return read_date(text) if text.strip() else Date(None)
 

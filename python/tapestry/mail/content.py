@@ -1,4 +1,4 @@
-"""A message without its body: all that a row is made of, in bounded memory."""
+"""The content of a message without its body, from which a row is made, in bounded memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Content:
 
 
 class Collector:
-    """Pieces of a message, given one after the other, become its content."""
+    """Collects pieces of a message, given one after the other, to its content."""
 
     def __init__(self, limits: Limits, from_line: bytes = b"") -> None:
         self._limits, self._from_line = limits, from_line
@@ -58,7 +58,7 @@ class Collector:
         self._last = seen[-3:]
 
     def content(self) -> Content:
-        """What the pieces are together."""
+        """Return the content of the collected pieces."""
         return Content(
             bytes(self._head[: self._limits.headers]),
             self._body_bytes if not self._in_head else 0,

@@ -1,4 +1,4 @@
-"""A date of a header as an instant, with what is doubtful about it; what could be two is none.
+"""Reads a date in a header as an instant, with doubts about it; an ambiguous one is none.
 
 Python's ``email.utils.parsedate_to_datetime`` reads part of what is written and drops the rest in
 silence: the ``PM`` of a time, a zone that it does not know, what follows a third word. Here a date
@@ -117,7 +117,7 @@ doubt='has no zone, and counts as UTC')
 
 
 def _local(parts: dict[str, str | None]) -> datetime:
-    """What the clock showed; ValueError for what none shows."""
+    """Return the local time of a date; ValueError if no clock shows it."""
     hour = int(parts["hour"] or "")
     if half := (parts["half"] or "").lower():
         if not 1 <= hour <= 12:
@@ -153,7 +153,7 @@ def _year(digits: str) -> int:
 
 
 def _zone(text: str) -> tuple[timedelta | None, str]:
-    """How far a zone is from UTC, None where it is none; and what was assumed, or is wrong."""
+    """Return a zone's offset from UTC, None if it is no zone; and an assumption or fault."""
     name = " ".join(text.upper().split())
     if not name:
         return timedelta(), NO_ZONE

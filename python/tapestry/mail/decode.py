@@ -1,4 +1,4 @@
-"""The text of a header: decoded once, whatever it claims to be, in a bounded time."""
+"""Decodes the text of a header once, whatever its encoding claims to be, in bounded time."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def one_line(text: str) -> str | None:
 
 
 def plain(raw: bytes) -> str:
-    """What is written, without decoding any word."""
+    """Return the header's text without decoding encoded words."""
     return raw.decode("ascii", "replace")
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a message although it is loaded: counted by kind, and named for the first."""
+"""Counts faults of loaded messages by kind, and describes the first of each."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Doubt(NamedTuple):
 
 
 def doubts_of_date(which: str, date: Date) -> list[Doubt]:
-    """What is wrong with a date, if anything is."""
+    """Return the doubts about a date, if any."""
     kind: Kind = "assumed" if date.instant else "dates"
     return [Doubt(kind, f"{which} {date.doubt}")] if date.doubt else []
 
 
 @dataclass
 class Doubts:
-    """Messages with doubts of each kind, and what is wrong with the first of them."""
+    """The number of messages with doubts of each kind, and the first doubts in words."""
 
     counts: dict[Kind, int] = field(
         default_factory=lambda: {"lines": 0, "dates": 0, "assumed": 0, "authors": 0, "ids": 0}

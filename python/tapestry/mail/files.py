@@ -102,7 +102,7 @@ def names(folder: int, reading: MailboxReading) -> list[str]:
 
 
 def is_folder(folder: int, name: str) -> bool:
-    """Is there a folder, not a link to one, of this name?"""
+    """Return whether there is a folder, not a link to one, of this name."""
     return _kind(folder, name) == stat.S_IFDIR
 
 
@@ -132,7 +132,7 @@ def walk(folder: int, reading: MailboxReading, depth: int = 0) -> Iterator[tuple
 
 
 class Unchanged:
-    """Whether a file is the same as when it was opened."""
+    """A check that a file is the same as when it was opened."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._before = file, self._look(file)

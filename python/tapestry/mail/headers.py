@@ -1,4 +1,4 @@
-"""The few headers of a message that a row is made of, picked out without parsing the others."""
+"""Picks out the few headers that a row is made of, without parsing the others."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class _Reading:
         self._doubts: dict[str, tuple[int, int]] = {}
 
     def read(self, line: bytes) -> None:
-        """The next line."""
+        """Read the next line."""
         self._number += 1
         if line.endswith(b"\r"):
             self.doubt("ends with a carriage return alone")
@@ -104,12 +104,12 @@ class _Reading:
         self._begun = self._number
 
     def doubt(self, what: str) -> None:
-        """Something is wrong with the line that was read last."""
+        """Note a fault of the line that was read last."""
         first, count = self._doubts.get(what, (self._number, 0))
         self._doubts[what] = first, count + 1
 
     def picked(self, cut: bool) -> Picked:
-        """What the lines are together."""
+        """Return the headers that the lines make up."""
         if cut and self._name not in _USEFUL_IN_PART:
             self._current = None
         self._end_header()

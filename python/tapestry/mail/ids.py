@@ -41,7 +41,7 @@ class Ids(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What stands in angle brackets, with the words on both sides of it."""
+    """The text in angle brackets, with the words on both sides of it."""
 
     text: str
     before: str
@@ -49,7 +49,7 @@ class _Found(NamedTuple):
 
     @property
     def is_address(self) -> bool:
-        """Is it said of a person: ``from Ann <…>``, ``<…> wrote``?"""
+        """Whether the words speak of a person: ``from Ann <…>``, ``<…> wrote``."""
         said = _SAID_BEFORE.search(self.before)
         # A quoted name may have any word in it.
         by_somebody = said and not _DATED.search(re.sub(r'"[^"]*"', "", said.group()))
@@ -57,7 +57,7 @@ class _Found(NamedTuple):
 
     @property
     def may_be_address(self) -> bool:
-        """Does a name stand before it, and no number anywhere?"""
+        """Whether a name stands before it, and no number anywhere."""
         word = _LAST_WORD.search(self.before)
         if word is None or re.search(r"\d", self.before + self.text.partition("@")[0]):
             return False
@@ -128,7 +128,7 @@ def _bare(text: str) -> list[str]:
 
 
 def _pieces(raw: bytes) -> tuple[list[str], list[str], str]:
-    """What stands in angle brackets; the words before, between and after these; what is odd.
+    """Return the texts in angle brackets, the words around and between them, and doubts.
 
     The text counts as it is written; only where that has no brackets, decoded.
     """

@@ -73,7 +73,7 @@ def without_comments(text: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """What a quoted string stands for."""
+    """Return the text that a quoted string stands for."""
     return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""How much of a mailbox is read, and what of it was left out."""
+"""Limits how much of a mailbox is read, and counts what was left out."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Skipped:
 
 
 class Stream(Protocol):
-    """What bytes are read from."""
+    """The interface of a source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; none at the end."""
+        """Return at most ``size`` bytes; none at the end."""
 
 
 @dataclass

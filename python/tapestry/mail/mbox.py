@@ -1,4 +1,4 @@
-"""An mbox taken apart as it is read: what Python's ``mailbox.mbox`` takes from it, in one pass.
+"""Splits an mbox while it is read, as Python's ``mailbox.mbox`` does, in one pass.
 
 That class holds a whole line, a whole message and the places of all messages in memory, and needs a
 file that it can go back in: a packed archive would have to be unpacked first.
@@ -58,7 +58,7 @@ class _Window:
             self._bytes = b"\n" + self._bytes[1 + len(_BYTE_ORDER_MARK) :]
 
     def before(self, found: int) -> int:
-        """How many bytes stand before a place, of which none was given away; 0 if all are blank."""
+        """Return the number of bytes before a place, none given away; 0 if all are blank."""
         blank = self._blank and not self._bytes[self._at + 1 : found + 1].strip()
         return 0 if blank else self._gone + found - self._at
 
@@ -89,7 +89,7 @@ class _Window:
         return True
 
     def give(self, message: Collector, end: int | None) -> None:
-        """The rest of a message, up to ``end``, without the empty line that it ends with."""
+        """Add the rest of a message, up to ``end``, without the empty line that ends it."""
         rest = self._bytes[self._at : end]
         message.add(rest[1:-1] if rest.endswith(b"\n\n") else rest[1:])
 

@@ -1,4 +1,4 @@
-"""How much each page of a parquet file unpacks to, told before any is unpacked.
+"""Checks the unpacked size of each page of a parquet file before any is unpacked.
 
 A file of some kilobytes can hold pages of two gibibytes, and every reader unpacks a page as a
 whole. The size stands in the header before it: readers make room for just so much, and find a page

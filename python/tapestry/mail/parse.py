@@ -1,4 +1,4 @@
-"""One message, however broken, as one row."""
+"""Parses one message, however broken, into one row."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _parse(content: Content, mailbox: str, place: int) -> Parsed:
 
 
 def made_up_id(content: Content) -> str:
-    """The same message gets the same id each time it is read."""
+    """Return an id that is the same each time the same message is read."""
     return content.digest + "@no-message-id"
 
 

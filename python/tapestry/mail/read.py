@@ -1,4 +1,4 @@
-"""Where messages come from: an mbox file, a Maildir, a folder of .eml files, one .eml file."""
+"""Reads messages of an mbox file, a Maildir, a folder of .eml files, or one .eml file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_mailbox(path: Path, reading: MailboxReading) -> Iterator[Content]:
 
 
 def mailbox_name(path: Path) -> str:
-    """What a mailbox is called where its messages name no list.
+    """Return the name of a mailbox, for messages that name no list.
 
     >>> mailbox_name(Path("2019-April.mbox.gz")), mailbox_name(Path("INBOX"))
     ('2019-April', 'INBOX')
@@ -93,7 +93,7 @@ def _read_gzip(file: BinaryIO, reading: MailboxReading) -> Iterator[Content]:
 
 
 def _read_maildir(folder: int, reading: MailboxReading) -> Iterator[Content]:
-    """What is in cur and new, in the order of the names, whatever their flags are."""
+    """Yield the messages in cur and new, in the order of the names, whatever their flags."""
     with (
         open_folder(folder, _MAILDIR[0], reading.skipped) as cur,
         open_folder(folder, _MAILDIR[1], reading.skipped) as new,

@@ -1,4 +1,4 @@
-"""A mailbox written to one parquet file, and counts of what was met on the way."""
+"""Writes a mailbox to one parquet file, and counts what it held."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BATCH_ROWS, _BATCH_CHARACTERS = 20_000, 2**24
 
 @dataclass
 class Counts:
-    """What a mailbox held; every message is in exactly one of ``staged`` and ``repeated``."""
+    """Counts of a mailbox; every message is in exactly one of ``staged`` and ``repeated``."""
 
     read: int = 0
     staged: int = 0
@@ -117,5 +117,5 @@ def _count(parsed: Iterable[Parsed], counts: Counts, reading: MailboxReading) ->
 
 
 def _identity(row: Row) -> bytes:
-    """In 16 bytes, for there are millions; no two identities that occur have the same."""
+    """Return a hash of 16 bytes, as there are millions; collisions do not occur in practice."""
     return blake2b(f"{row.msgid}\0{row.newsgroup}".encode(), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""The report: what the runs of a project's models say, as one page for a person with one minute.
+"""The report: the results of the runs of a project's models, as one page read in one minute.
 
 Rows of ``tapestry_runs`` and ``tapestry_checks`` and dbt's artifacts go in (`read`, `artifacts`),
 become plain values (`record`), are judged (`judge`), and come out as HTML (`page`) or as JSON

@@ -33,7 +33,7 @@ EVENTS: Final = (BORN, *OPEN, DONE, REPLAYED, DROPPED, ABSORBED)
 
 @dataclass(frozen=True)
 class SeenBatch:
-    """A batch by its last event; ``claimed_at``: when a run took it first."""
+    """A batch by its last event; ``claimed_at``: when a run first claimed it."""
 
     action: str
     life: str
@@ -53,12 +53,12 @@ class SeenBatch:
 
     @property
     def name(self) -> str:
-        """The name that the commands know it by."""
+        """Return the name by which the commands know it."""
         return f"{self.action.rpartition('.')[2]}/{self.m}/{self.i}"
 
     @property
     def waited(self) -> timedelta | None:
-        """How long after its release a run took it; None: it was never claimed."""
+        """Return the time from its release to its claim by a run; None if never claimed."""
         if self.claimed_at is None or self.release is None:
             return None
         return max(self.claimed_at - self.release, timedelta(0))
@@ -79,7 +79,7 @@ class ActionRecord:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Those whose firings it has had."""
+        """The rules whose firings it has had."""
         return tuple(sorted({rule for batch in self.batches for rule in batch.rules}))
 
     @property
@@ -89,31 +89,31 @@ class ActionRecord:
 
     @property
     def rows_a_batch(self) -> float | None:
-        """In the middle of all batches that took effect."""
+        """The median number of rows of the batches that took effect."""
         return self._middle([float(batch.rows) for batch in self.done])
 
     @property
     def seconds_a_batch(self) -> float | None:
-        """The same of their lengths."""
+        """The median duration of the batches that took effect."""
         return self._middle([one.seconds for one in self.done if one.seconds is not None])
 
     @property
     def waits(self) -> list[timedelta]:
-        """How long after their release batches were taken, the shortest first."""
+        """The times from release to claim of the batches, the shortest first."""
         return sorted(one.waited for one in self.batches if one.waited is not None)
 
     @property
     def usual_wait(self) -> timedelta | None:
-        """The one in the middle."""
+        """The median of these times."""
         return self.waits[len(self.waits) // 2] if self.waits else None
 
     @property
     def longest_wait(self) -> timedelta | None:
-        """The longest one."""
+        """The longest of these times."""
         return self.waits[-1] if self.waits else None
 
     def with_event(self, event: str) -> list[SeenBatch]:
-        """The batches whose last event it is."""
+        """Return the batches whose last event is this one."""
         return [batch for batch in self.batches if batch.event == event]
 
     @staticmethod
@@ -124,7 +124,7 @@ class ActionRecord:
 def actions_from(
     rows: Iterable[Mapping[str, Any]], latest: datetime
 ) -> tuple[dict[str, ActionRecord], tuple[Unread, ...]]:
-    """The actions by their relations, and what of the rows no run can have written."""
+    """Return the actions by their relations, and the rows that no run can have written."""
     readings = Readings(TABLE, latest)
     found = [SeenBatch(**values) for values in readings.read(rows, _batch, KEY)]
     lives: dict[str, SeenBatch] = {}

@@ -1,4 +1,4 @@
-"""What dbt left in its target folder: the graph of models, the last invocation, its docs."""
+"""Reads dbt's target folder: the graph of models, the last invocation, its docs."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Node:
 
     @property
     def ours(self) -> bool:
-        """A model of one of our kinds."""
+        """Whether it is a model of one of our kinds."""
         return kind_named(self.materialized) is not None
 
 
 @dataclass(frozen=True)
 class NodeResult:
-    """What became of a node in dbt's last invocation with it: ``status`` is dbt's word.
+    """The result of a node in its last dbt invocation: ``status`` is dbt's word.
 
     ``at`` and ``invocation_id`` are of that invocation, where it is not the very last one.
     """
@@ -59,13 +59,13 @@ class NodeResult:
 
     @property
     def not_well(self) -> bool:
-        """It failed."""
+        """Whether it failed."""
         return self.status in NOT_WELL
 
 
 @dataclass(frozen=True)
 class Artifacts:
-    """The target folder; empty where there is none (a report made on another machine).
+    """The content of the target folder; empty if there is none (a report from elsewhere).
 
     ``results`` are of the models that dbt ran or tried to run, and of failed tests (``tests`` is
     then the unique id of what is tested), each the last one. ``finished_at``: the end of dbt's last
@@ -146,7 +146,7 @@ def _node(name: str, node: Mapping[str, Any]) -> Node:
 
 
 def _priority(config: Mapping[str, Any]) -> int:
-    """0 where it is none: that is for a run to say."""
+    """Return the priority in a config; 0 if it is invalid, which a run reports."""
     try:
         return schedule_of(config).priority
     except ConfigurationError:
@@ -154,7 +154,7 @@ def _priority(config: Mapping[str, Any]) -> int:
 
 
 def _tested(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What each data test looks at."""
+    """Return the node that each data test looks at."""
     found = {}
     for name, node in manifest.get("nodes", {}).items():
         if node.get("resource_type") == "test":

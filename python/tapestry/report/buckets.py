@@ -1,4 +1,4 @@
-"""Ten thousand runs become at most some dozens of points: sums over equal stretches of time."""
+"""Sums runs over equal stretches of time: ten thousand runs become some dozens of points."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Axis:
     replayed: bool
 
     def when(self, run: Run) -> datetime | None:
-        """Where a run stands on this axis."""
+        """Return the instant of a run on this axis."""
         return (run.t or run.ended_at) if self.replayed else (run.ended_at or run.t)
 
     def place(self, moment: datetime) -> int:
@@ -60,17 +60,17 @@ class Axis:
         return None if moment is None else self.place(moment)
 
     def begin(self, number: int) -> datetime:
-        """Where a bucket begins."""
+        """Return the instant at which a bucket begins."""
         return self.start + number * self.width
 
     @property
     def begins(self) -> list[datetime]:
-        """Where each bucket begins."""
+        """Return the instants at which the buckets begin."""
         return [self.begin(number) for number in range(self.count)]
 
 
 def make_axis(runs: Iterable[Run], most: int = MOST) -> Axis | None:
-    """The axis of some runs, in at most ``most`` buckets; None without any run.
+    """Return the axis of some runs, in at most ``most`` buckets; None without any run.
 
     >>> hours = [EPOCH.replace(year=2026, hour=hour, minute=30) for hour in (1, 2, 9)]
     >>> axis = make_axis([Run("m", invocation_id="i", ended_at=hour) for hour in hours])
@@ -95,13 +95,13 @@ def make_axis(runs: Iterable[Run], most: int = MOST) -> Axis | None:
 
 
 def total(values: Iterable[float | None]) -> float | None:
-    """The sum of what is known; None where nothing is."""
+    """Return the sum of the known values; None if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
 
 def _usual_gap(runs: Sequence[Run], replayed: bool) -> timedelta:
-    """The median time between invocations: a bucket is as wide, so that a rhythm has no holes."""
+    """Return the median time between invocations, as width of buckets without regular holes."""
     moments: dict[str, datetime] = {}
     for run in runs:
         moment = run.t if replayed else run.ended_at
@@ -116,6 +116,6 @@ def _count(first: datetime, last: datetime, width: timedelta) -> int:
 
 
 def _replayed(runs: Sequence[Run]) -> bool:
-    """Most runs covered a time long past."""
+    """Return whether most runs covered a time long past."""
     past = sum(bool(run.t and run.ended_at and run.ended_at - run.t > REPLAY) for run in runs)
     return past * 2 > len(runs)

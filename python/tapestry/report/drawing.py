@@ -1,4 +1,4 @@
-"""Boxes and lines between them: what is read stands left of what reads it."""
+"""Draws boxes and lines between them: nodes stand left of those that read them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ End = str | int  # a box, or a helper point of a long edge
 
 @dataclass(frozen=True)
 class Card:
-    """What stands in a box.
+    """The content of a box.
 
     note
         A second, smaller line.
@@ -39,7 +39,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where boxes are (column, row) and which points each edge passes, its two boxes included."""
+    """The places of boxes (column, row), and the points that each edge passes, ends included."""
 
     nodes: Mapping[str, tuple[int, float]]
     edges: Mapping[tuple[str, str], tuple[tuple[int, float], ...]]
@@ -48,15 +48,17 @@ class Layout:
 def draw(
     cards: Mapping[str, Card], edges: Iterable[tuple[str, str]], title: str, says: str
 ) -> str | None:
-    """The drawing as SVG; None where nothing is joined, or no package lays it out (it needs Python
-    3.11)."""
+    """Return the drawing as SVG; None if nothing is joined.
+
+    None, too, if no package lays it out (it needs Python 3.11).
+    """
     half = HALF_WITH_NOTE if any(card.note for card in cards.values()) else HALF
     layout = _lay_out(sorted(set(edges)), 2 * half + BETWEEN)
     return None if layout is None else render(_spec(cards, layout, half), title, says)
 
 
 def _lay_out(edges: list[tuple[str, str]], row: int) -> Layout | None:
-    """Layers and an order within them with few crossings (the method of Sugiyama et al.)."""
+    """Compute layers and an order in them with few crossings (the method of Sugiyama et al.)."""
     try:
         from fast_sugiyama import from_edges
     except ImportError:
@@ -82,7 +84,7 @@ def _lay_out(edges: list[tuple[str, str]], row: int) -> Layout | None:
 def _joined(
     pieces: Iterable[tuple[End, End]], placed: Mapping[End, tuple[int, float]]
 ) -> dict[tuple[str, str], list[tuple[int, float]]]:
-    """Long edges come in pieces between helper points (numbers): put together again."""
+    """Join the pieces in which long edges come, between helper points (numbers)."""
     following = {start: end for start, end in pieces if not isinstance(start, str)}
     found = {}
     for start, end in pieces:
@@ -96,7 +98,7 @@ def _joined(
 
 
 def _spec(cards: Mapping[str, Card], layout: Layout, half: int) -> Box:
-    """Boxes with names, and lines between them, in points of the drawing."""
+    """Return boxes with names, and lines between them, in points of the drawing."""
     columns = _columns(layout, cards)
     middle = half + 3
     boxes: list[Box] = []
@@ -128,7 +130,7 @@ _AS_IT_IS = {"type": "nominal", "scale": None, "legend": None}
 
 
 def _layers(boxes: list[Box], lines: list[Box], heads: list[Box]) -> list[Box]:
-    """Edges first, so that boxes stand on them; names that lead somewhere are links."""
+    """Return edges first, so that boxes cover them; names with a link are links."""
     linked = [box for box in boxes if box["link"]]
     plain = [box for box in boxes if not box["link"]]
     noted = [box for box in boxes if box["note"]]
@@ -166,7 +168,7 @@ def _heads(heads: list[Box]) -> Box:
 
 
 def _by_dash(boxes: list[Box]) -> list[tuple[list[int], list[Box]]]:
-    """Solid borders, then dashed ones: of a rectangle Vega-Lite takes no dash from its data."""
+    """Return solid borders, then dashed ones, as Vega-Lite cannot take dashes from data."""
     kinds = ([box for box in boxes if box["dashed"] is dashed] for dashed in (False, True))
     return [(dash, found) for dash, found in zip(([1, 0], [4, 3]), kinds, strict=True) if found]
 
@@ -212,7 +214,7 @@ def _notes(boxes: list[Box]) -> Box:
 
 
 def _columns(layout: Layout, cards: Mapping[str, Card]) -> dict[int, tuple[float, float]]:
-    """Left edge and width of every column: as wide as its longest name."""
+    """Return the left edge and width of every column: as wide as its longest name."""
     widths: dict[int, float] = defaultdict(float)
     for name, (column, _) in layout.nodes.items():
         longest = max(len(cards[name].label), 0.86 * len(cards[name].note))
@@ -227,7 +229,7 @@ def _columns(layout: Layout, cards: Mapping[str, Card]) -> dict[int, tuple[float
 def _lines(
     layout: Layout, columns: Mapping[int, tuple[float, float]], middle: int
 ) -> tuple[list[Box], list[Box]]:
-    """From the right edge of what is read to the left edge of what reads it."""
+    """Return lines from the right edge of a node to the left edge of its reader."""
     lines, heads = [], []
     for number, ((start, end), way) in enumerate(sorted(layout.edges.items())):
         column, row = layout.nodes[start]

@@ -1,4 +1,4 @@
-"""The plots of the whole project: what was delivered, what came late, was checked, and cost."""
+"""The plots of the whole project: new rows, late rows, checks and costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Cell = dict[tuple[int, str], float]
 
 
 def project_figures(verdict: Verdict) -> list[Plot]:
-    """The plots that say something; one whose column nobody filled, or is all zero, is left out."""
+    """Return the plots; those with an unfilled or all-zero column are left out."""
     runs = [run for model in verdict.models for run in model.runs]
     checks = [check for model in verdict.models for check in model.checks]
     axis = make_axis(runs)
@@ -42,7 +42,7 @@ def project_figures(verdict: Verdict) -> list[Plot]:
 
 
 def model_figure(number_of_model: int, name: str, runs: Sequence[Run]) -> Plot | None:
-    """A model's own plot: what changed over time; the building of its table is told apart."""
+    """Return a model's own plot, its changes over time, apart from full builds of its table."""
     axis = make_axis(runs, most=36)
     if axis is None:
         return None
@@ -61,7 +61,7 @@ def model_figure(number_of_model: int, name: str, runs: Sequence[Run]) -> Plot |
 
 
 def _changes(axis: Axis, number_of_model: int, runs: Sequence[Run]) -> Plot | None:
-    """The rows that came in, took the place of others and went out."""
+    """Return the plot of the rows that were inserted, replaced and deleted."""
     cells: Cell = defaultdict(float)
     for run in runs:
         bucket = axis.bucket(run)
@@ -81,7 +81,7 @@ def _changes(axis: Axis, number_of_model: int, runs: Sequence[Run]) -> Plot | No
 
 
 def _new_rows(axis: Axis, runs: Sequence[Run]) -> Plot | None:
-    """New rows by model: the four with most, and the others together."""
+    """Return the plot of new rows by model: the four with most, and the others together."""
     later = [run for run in runs if not _builds(run)]
     sums: Counter[str] = Counter()
     for run in later:
@@ -110,7 +110,7 @@ def _counts(
     value: Callable[[Run], int | None],
     color: str,
 ) -> Plot | None:
-    """One number a run, summed."""
+    """Return the plot of one number of each run, summed."""
     cells: Cell = defaultdict(float)
     for run in runs:
         bucket = axis.bucket(run)
@@ -124,7 +124,7 @@ def _counts(
 
 
 def _verification(axis: Axis, runs: Sequence[Run], checks: Sequence[RecordedCheck]) -> Plot | None:
-    """Checks of enough and of not too much: how many held."""
+    """Return the plot of checks of enough and of not too much, by outcome."""
     places = {run.run_id: axis.bucket(run) for run in runs if run.run_id}
     cells: Cell = defaultdict(float)
     for check in checks:
@@ -185,7 +185,7 @@ def _bytes(axis: Axis, runs: Sequence[Run]) -> Plot | None:
 
 @dataclass(frozen=True)
 class Face:
-    """What a plot is called and says; ``show`` writes a value of its unit."""
+    """The title and text of a plot; ``show`` formats a value of its unit."""
 
     id: str
     title: str
@@ -196,7 +196,7 @@ class Face:
 
 
 def _stacked(axis: Axis, cells: Cell, colors: Mapping[str, str], face: Face) -> Plot:
-    """Bars over time with the same numbers as a table; ``colors`` has each series in order."""
+    """Return bars over time with a table of the same numbers; ``colors`` orders the series."""
     series, show, unit = list(colors), face.show, face.unit
     values: list[dict[str, Any]] = []
     tops: dict[int, float] = defaultdict(float)
@@ -239,7 +239,7 @@ def _bar(
 
 
 def label_format(axis: Axis) -> dict[str, Any]:
-    """How the labels of a time axis are written, by what it spans."""
+    """Return the format of a time axis's labels, by the time it spans."""
     span = axis.width * axis.count
     if span > timedelta(days=700):
         return {"format": "%b %Y"}
@@ -262,7 +262,7 @@ def _stretch(axis: Axis, bucket: int) -> str:
 
 
 def _builds(run: Run) -> bool:
-    """A run that wrote its whole table holds all of history: it would dwarf every other bar."""
+    """Return whether a run wrote its whole table: it would dwarf every other bar."""
     return run.action in ("create", "overwrite")
 
 
@@ -276,7 +276,7 @@ def _rows(count: float) -> str:
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Without the schema, where that is no loss.
+    """Return the names without schema, if they stay distinct.
 
     >>> short_names(["s.a", "s.b"]), short_names(["s.a", "r.a"])
     ({'s.a': 'a', 's.b': 'b'}, {'s.a': 's.a', 'r.a': 'r.a'})

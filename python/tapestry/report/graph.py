@@ -1,4 +1,4 @@
-"""The graph of models as a drawing: what reads what, from the sources on the left to the right."""
+"""Draws the graph of models, from the sources on the left to their readers on the right."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def relevant(nodes: Mapping[str, Node]) -> dict[str, Node]:
 
 
 def reached(start: Iterable[str], edges: Mapping[str, Sequence[str]]) -> set[str]:
-    """What can be reached along the edges, with where one starts."""
+    """Return the nodes that can be reached along the edges from the start, which is included."""
     found: set[str] = set()
     left = list(start)
     while left:
@@ -106,6 +106,6 @@ def _kept_card(kept: TableBetween) -> Card:
 
 
 def short(node: Node) -> str:
-    """The name that stands in a box."""
+    """Return the name of a node in its box."""
     name = node.relation if node.kind == "source" else node.relation.rpartition(".")[2]
     return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"

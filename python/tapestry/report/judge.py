@@ -1,4 +1,4 @@
-"""Is everything well? Each model's standing, and for what is not well since when, why, what to do.
+"""Judges whether everything is well: each model's standing, and troubles with cause and remedy.
 
 A model is **not well** when its last run failed, when dbt's last invocation could not run it or a
 test of it failed, when a batch of it is dead, or when rows that did not pass the verification stand
@@ -119,7 +119,7 @@ def _standing(
 
 
 def _switched(standing: ModelStanding, row: QueryRow | None) -> ModelStanding:
-    """What the operator says of the model besides; of one that is gone nothing."""
+    """Return the standing with what the operator says of the model, if it is not gone."""
     if row is None or row.active or standing.gone:
         return standing
     name = standing.name
@@ -135,7 +135,7 @@ def _switched(standing: ModelStanding, row: QueryRow | None) -> ModelStanding:
 
 
 def _of_runs(name: str, runs: Sequence[Run], checks: Sequence[RecordedCheck]) -> Iterable[Trouble]:
-    """What the runs' own log tells."""
+    """Yield the troubles that the log of runs shows."""
     last = runs[-1] if runs else None
     if last is not None and last.failed:
         yield _failed_run(name, runs, checks)
@@ -147,7 +147,7 @@ def _of_runs(name: str, runs: Sequence[Run], checks: Sequence[RecordedCheck]) ->
 def _of_dbt(
     name: str, node: Node | None, last: Run | None, artifacts: Artifacts, result: NodeResult | None
 ) -> Iterable[Trouble]:
-    """What dbt's own files tell besides."""
+    """Yield the troubles that dbt's own files show."""
     if result is not None:
         invocation = result.invocation_id or artifacts.invocation_id
         if last is None or not last.failed or last.invocation_id != invocation:
@@ -157,7 +157,7 @@ def _of_dbt(
 
 
 def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[RecordedCheck]) -> Trouble:
-    """The newest run published nothing: since the first of the failed runs without a break."""
+    """Return the trouble of a failed newest run, since the first of the failures in a row."""
     streak = 1
     while streak < len(runs) and runs[-streak - 1].failed:
         streak += 1
@@ -182,7 +182,7 @@ def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[RecordedCheck])
 def _wrong_rows(
     name: str, runs: Sequence[Run], checks: Sequence[RecordedCheck]
 ) -> Iterable[Trouble]:
-    """Published although the verification failed: such rows stay until the table is built again."""
+    """Yield the trouble of rows published though unverified, which stay until a new build."""
     generation = runs[-1].generation if runs else None
     published = {run.run_id: run for run in runs if run.generation == generation and not run.failed}
     wrong = [
@@ -222,7 +222,7 @@ def _wrong_rows(
 def _broken_expectations(
     name: str, last: Run | None, checks: Sequence[RecordedCheck]
 ) -> Iterable[Trouble]:
-    """Broken in the last run, which went on all the same.
+    """Yield expectations that were broken in the last run without stopping it.
 
     Tables and views that dbt builds whole have checks, and no run over a window.
     """
@@ -251,7 +251,7 @@ def _broken_expectations(
 
 
 def _where(name: str, check: RecordedCheck) -> str:
-    """Where the rows are that break an expectation, and what one does about them."""
+    """Return where the rows are that break an expectation, and what to do about them."""
     dropping = check.on_violation == "drop"
     if check.on_violation == "fail" or (dropping and check.status == "error"):
         return (
@@ -271,13 +271,13 @@ def _outcome(check: RecordedCheck) -> str:
 
 
 def _result(node: Node | None, last: Run | None, artifacts: Artifacts) -> NodeResult | None:
-    """What dbt said last of a model, unless a newer run is recorded."""
+    """Return dbt's last result of a model, unless a newer run is recorded."""
     found = (one for one in artifacts.results if node is not None and one.node == node.id)
     return next((one for one in found if _newer(one, artifacts, last)), None)
 
 
 def _end(result: NodeResult, artifacts: Artifacts) -> datetime | None:
-    """The end of the invocation that a result is of."""
+    """Return the end of the invocation of a result."""
     return result.at or artifacts.finished_at
 
 
@@ -324,7 +324,7 @@ def _dbt_tests(name: str, node: Node, last: Run | None, artifacts: Artifacts) ->
 
 
 def _waiting_sinks(name: str, node: Node | None, waiting: Sequence[Waiting]) -> Iterable[Trouble]:
-    """Sinks that the model still has; one taken out of its configuration waits for nothing."""
+    """Yield sinks that lack batches; one taken out of the configuration waits for nothing."""
     for one in waiting:
         if node is None or one.sink in node.sinks:
             yield Trouble(
@@ -340,7 +340,7 @@ def _waiting_sinks(name: str, node: Node | None, waiting: Sequence[Waiting]) -> 
 def _overdue(
     record: Record, last: datetime | None, now: datetime, stale_after: timedelta | None
 ) -> Iterable[Trouble]:
-    """Nobody runs the project any more? Told by how often it was run so far."""
+    """Yield a trouble if the project has not run for long, compared with its usual rhythm."""
     if last is None:
         return
     since = now - last
@@ -367,7 +367,7 @@ def _overdue(
 
 
 def _unread(record: Record) -> Iterable[Trouble]:
-    """What stands in the tables and no run has written: what is shown is without it."""
+    """Yield troubles about rows in the tables that no run has written, and that are not shown."""
     for one in record.unread:
         what = one.table if one.rows is None else f"{counted(one.rows, 'row')} of {one.table}"
         yield Trouble(

@@ -1,4 +1,4 @@
-"""An action is not well while a batch of it is dead; one that has failed needs a look."""
+"""Judges actions: one with a dead batch is not well; one with a failed batch needs a look."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _named(batches: Sequence[SeenBatch]) -> str:
 
 
 def drift_by_action(record: Record, artifacts: Artifacts) -> dict[str, int]:
-    """By action: rows by which the derived tables that it names differ from their queries.
+    """Return, by action, how many rows of its derived tables differ from their queries.
 
     As their newest checks found; an action without such a check is left out.
     """

@@ -13,7 +13,7 @@ COLOURS = {MEMORY: "s3", SUMS: "s4"}
 
 @dataclass(frozen=True)
 class TableBetween:
-    """What is kept of some tables for some models, in a table of its own.
+    """A table that keeps rows of some tables for some models.
 
     kind
         memory | sums.
@@ -34,7 +34,7 @@ class TableBetween:
 def between(
     edges: set[tuple[str, str]], kept: TableBetween, users: Sequence[str], ids: Mapping[str, str]
 ) -> set[tuple[str, str]]:
-    """The edges with what is kept between what it is made of and who uses it."""
+    """Return the edges with a kept table inserted between its sources and its users."""
     if kept.kind == SUMS:
         moved = {(start, end) for start, end in edges if end in users}
     else:

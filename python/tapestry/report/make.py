@@ -1,4 +1,4 @@
-"""From tables and a target folder to the verdict, the page and what a terminal is told."""
+"""Makes the verdict, the page and the text for a terminal from tables and a target folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOLD = 5
 
 @dataclass(frozen=True)
 class Report:
-    """A verdict with what it was made from."""
+    """A verdict with the data that it was made from."""
 
     verdict: Verdict
     record: Record
@@ -37,7 +37,7 @@ class Report:
     schema: str
 
     def html(self, folder: Path | None = None, live: Live | None = None) -> str:
-        """The page, as it would stand in a folder."""
+        """Return the page, as it would stand in a folder."""
         return make_page(
             self.verdict,
             self.record,
@@ -52,13 +52,13 @@ class Report:
         write_page(path, self.html(path.parent.resolve()))
 
     def summary(self, page: Path | None = None) -> dict[str, Any]:
-        """What it says, as plain data."""
+        """Return the report as plain data."""
         return summary(
             self.verdict, self.artifacts.project or self.schema, str(page) if page else None
         )
 
     def told(self) -> list[str]:
-        """What it says in a few lines: the answer, and the first of what is not well."""
+        """Return the report in a few lines: the answer, and the first troubles."""
         troubles = self.verdict.all_troubles
         lines = [self.verdict.sentence]
         for trouble in troubles[:TOLD]:
@@ -78,7 +78,7 @@ def make_report(
     now: datetime | None = None,
     stale_after: timedelta | None = None,
 ) -> Report:
-    """Read everything and judge it."""
+    """Read all data and return the report."""
     now = now or datetime.now(timezone.utc)
     record, artifacts = read_record(tables, now), read_artifacts(target)
     actions, unread = read_actions(tables, now + CLOCKS_DIFFER)

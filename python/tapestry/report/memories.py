@@ -23,7 +23,7 @@ THERE = ("build", "flush")
 def memories_of(
     tables: Tables, schema: str, sizes: Callable[[str], TableSize | None]
 ) -> list[TableBetween]:
-    """The memories of a schema that are there, with who uses them and what they cost so far.
+    """Return the existing memories of a schema, with their users and their cost so far.
 
     Whatever cannot be read is left out: nothing depends on it.
     """
@@ -59,7 +59,7 @@ def memories_of(
 
 
 def _deeds(tables: Tables) -> list[dict[str, Any]]:
-    """What was done to memories, the newest first; nothing where the table is of another kind."""
+    """Return the log of memories, the newest first; empty if the table is of another kind."""
     there = tables.columns(MEMORIES_TABLE)
     if any(name not in there for name in (*COLUMNS, *NUMBERS, "at")):
         return []
@@ -78,7 +78,7 @@ def _is_hash(text: str) -> bool:
 
 
 def _texts(text: object) -> list[str]:
-    """A list of texts as JSON; what is none is none."""
+    """Return a list of texts from JSON; empty for other values."""
     try:
         found = json.loads(str(text))
     except ValueError:

@@ -30,7 +30,7 @@ Sizes = Callable[[str], TableSize | None]
 
 @dataclass(frozen=True)
 class NetworkNode:
-    """A box of the network; ``id`` is dbt's of a source or model, else the table's name."""
+    """A box of the network; ``id`` is dbt's for a source or model, else the table's name."""
 
     id: str
     kind: str
@@ -46,21 +46,21 @@ class Network:
     edges: tuple[tuple[str, str], ...]
 
     def parents(self) -> dict[str, list[str]]:
-        """What each node reads."""
+        """Return the nodes that each node reads."""
         found: dict[str, list[str]] = {name: [] for name in self.nodes}
         for start, end in self.edges:
             found[end].append(start)
         return found
 
     def children(self) -> dict[str, list[str]]:
-        """What reads each node."""
+        """Return the nodes that read each node."""
         found: dict[str, list[str]] = {name: [] for name in self.nodes}
         for start, end in self.edges:
             found[start].append(end)
         return found
 
     def around(self, node: str) -> Network:
-        """One node with all that it needs and all that needs it."""
+        """Return the network of one node, all that it needs and all that needs it."""
         kept = reached([node], self.parents()) | reached([node], self.children())
         return Network(
             {name: one for name, one in self.nodes.items() if name in kept},
@@ -127,7 +127,7 @@ def _size(size: TableSize | None) -> dict[str, Any]:
 
 
 def sums_of(artifacts: Artifacts, sizes: Sizes) -> list[TableBetween]:
-    """The states of groups that models of the project keep, where their tables are there."""
+    """Return the states of groups that models of the project keep, if their tables exist."""
     found = []
     for node in artifacts.nodes.values():
         if node.ours:

@@ -18,7 +18,7 @@ TITLE = "What reads what"
 
 
 def network_page(network: Network, project: str, schema: str, made_at: datetime) -> str:
-    """The HTML."""
+    """Return the HTML."""
     edges = network.edges
     joined = {name for edge in edges for name in edge}
     cards = {name: _card(network.nodes[name]) for name in joined}

@@ -1,4 +1,4 @@
-"""The network in words: a tree for a terminal, and what stands beside a name."""
+"""The network as text: a tree for a terminal, and figures beside a name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tapestry.words import counted, printable, size_text
 
 
 def figures(node: NetworkNode) -> str:
-    """What is known of a node, in a few words."""
+    """Return the known figures of a node, in a few words."""
     facts = node.facts
     if node.kind != MODEL:
         known = [counted(facts["rows"], "row")] if facts.get("rows") is not None else []
@@ -81,13 +81,13 @@ def _line(node: NetworkNode) -> str:
 
 
 def _place(network: Network, name: str) -> tuple[int, int, str]:
-    """Kinds in their order; models of greater priority first."""
+    """Return a sort key: kinds in their order, models of greater priority first."""
     node = network.nodes[name]
     return ORDER.index(node.kind), -int(node.facts.get("priority") or 0), node.name
 
 
 def table(network: Network) -> tuple[tuple[str, ...], ...]:
-    """A row a node, for those who do not look at the drawing."""
+    """Return one row for each node, for those who do not look at the drawing."""
     parents = network.parents()
     return tuple(
         (
@@ -112,7 +112,7 @@ def _when(moment: object) -> str:
 
 
 def says(network: Network) -> str:
-    """One sentence."""
+    """Return one sentence about the network."""
     kinds = [node.kind for node in network.nodes.values()]
     models = [node for node in network.nodes.values() if "priority" in node.facts]
     off = sum(not node.facts["active"] for node in models)

@@ -43,7 +43,7 @@ CLASSES = {NOT_WELL: "bad", LOOK: "look", WELL: "ok", NEVER: "none", GONE: "none
 
 @dataclass(frozen=True)
 class Live:
-    """A served page asks for news: ``nonce`` lets its script run, ``version`` is what it shows."""
+    """The settings of a served page that reloads: the ``nonce`` of its script, its ``version``."""
 
     nonce: str
     version: str
@@ -51,7 +51,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Section:
-    """What the page tells of one model."""
+    """The part of the page about one model."""
 
     anchor: str
     standing: ModelStanding
@@ -150,7 +150,7 @@ def _within_budget(sections: list[Section]) -> list[Section]:
 
 
 def _totals(verdict: Verdict) -> dict[str, Any]:
-    """Numbers of the newest invocation, and of all that is on record."""
+    """Return numbers of the newest invocation, and of all that is on record."""
     runs = [run for model in verdict.models for run in model.runs]
     newest = max(runs, key=lambda run: run.when, default=None)
     last = [run for run in runs if newest and run.invocation_id == newest.invocation_id]
@@ -178,7 +178,7 @@ def _totals(verdict: Verdict) -> dict[str, Any]:
 
 
 def _links(links: Mapping[str, Path], folder: Path | None) -> dict[str, str]:
-    """Relative to the page, so that both can be moved together."""
+    """Return links relative to the page, so that both can be moved together."""
     if folder is None:
         return {}
     return {
@@ -187,7 +187,7 @@ def _links(links: Mapping[str, Path], folder: Path | None) -> dict[str, str]:
 
 
 def environment() -> Environment:
-    """Where the pages come from: what is put into them is escaped."""
+    """Return the Jinja environment of the pages, which escapes what is put into them."""
     made = Environment(
         loader=PackageLoader("tapestry.report"),
         autoescape=True,
@@ -219,11 +219,11 @@ def environment() -> Environment:
 
 
 def _joints(name: str) -> Markup:
-    """A name that a narrow column breaks after its dots and underscores, not within a word."""
+    """Return a name that a narrow column breaks after dots and underscores, not within a word."""
     return Markup(re.sub(r"[._](?=.)", r"\g<0><wbr>", str(escape(name))))
 
 
 def _file(name: str) -> Markup:
-    """A file of ours that goes into the page as it is."""
+    """Return a file of this package that goes into the page as it is."""
     path = Path(__file__).with_name("templates") / name
     return Markup(path.read_text("utf-8"))

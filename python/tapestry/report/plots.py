@@ -55,7 +55,7 @@ CONFIG: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Plot:
-    """A drawing with its words: ``says`` is its one sentence, ``table`` its numbers."""
+    """A drawing with its text: ``says`` is its one sentence, ``table`` its numbers."""
 
     id: str
     title: str
@@ -85,7 +85,7 @@ def render(spec: Mapping[str, Any], title: str, says: str) -> str:
 
 
 def _without_controls(value: Any) -> Any:
-    """Characters that XML cannot hold, in whatever names and messages came along, made visible."""
+    """Replace characters that XML cannot hold, in names and messages, by visible ones."""
     if isinstance(value, str):
         return _CONTROLS.sub("�", value)
     if isinstance(value, Mapping):

@@ -30,18 +30,18 @@ MOST_RUNS, MOST_CHECKS = 50_000, 200_000
 
 
 class Tables(Protocol):
-    """The tables of a schema: which columns one has, and rows of SELECTs on ``{table}``."""
+    """The tables of a schema: their columns, and rows of SELECTs on ``{table}``."""
 
     def columns(self, table: str) -> Mapping[str, str]:
-        """Its columns with their types, in small letters; none where there is no such table."""
+        """Return a table's columns with types, in lower case; none if there is no such table."""
         ...
 
     def micros(self, expression: str) -> str:
-        """SQL: a timestamp as microseconds since 1970. What Python cannot hold is a number too."""
+        """Return SQL for a timestamp as microseconds since 1970, even beyond Python's range."""
         ...
 
     def alive(self) -> bool:
-        """After an error: do other questions have answers? Then the table is to blame."""
+        """Return whether other queries work after an error, so that the table is to blame."""
         ...
 
     def rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
@@ -63,7 +63,7 @@ class DeltaFolder:
         self._open: dict[str, Any] = {}
 
     def columns(self, table: str) -> Mapping[str, str]:
-        """Its columns with their types, in small letters; none where there is no such table."""
+        """Return a table's columns with types, in lower case; none if there is no such table."""
         if not (self.folder / table / "_delta_log").is_dir():
             return {}
         self._open[table] = self._library.DeltaTable(str(self.folder / table))
@@ -71,11 +71,11 @@ class DeltaFolder:
         return {field.name: str(getattr(field.type, "type", "")).lower() for field in fields}
 
     def micros(self, expression: str) -> str:
-        """SQL: a timestamp as microseconds since 1970."""
+        """Return SQL for a timestamp as microseconds since 1970."""
         return f"CAST({expression} AS BIGINT)"
 
     def alive(self) -> bool:
-        """Each table is opened by itself."""
+        """Return True: each table is opened by itself."""
         return True
 
     def rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
@@ -107,7 +107,7 @@ class SessionTables:
         self._session, self._schema = session, schema
 
     def columns(self, table: str) -> Mapping[str, str]:
-        """Its columns with their types, in small letters; none where there is no such table."""
+        """Return a table's columns with types, in lower case; none if there is no such table."""
         try:
             rows = self._session.rows(f"DESCRIBE TABLE {self._name(table)}")
         except Exception as error:
@@ -118,11 +118,11 @@ class SessionTables:
         return {str(row[0]): str(row[1]).lower() for row in listed}
 
     def micros(self, expression: str) -> str:
-        """SQL: a timestamp as microseconds since 1970."""
+        """Return SQL for a timestamp as microseconds since 1970."""
         return f"unix_micros({expression})"
 
     def alive(self) -> bool:
-        """Does the engine answer?"""
+        """Return whether the engine answers."""
         try:
             return self._session.rows("SELECT 1") == [(1,)]
         except Exception:
@@ -172,8 +172,7 @@ def tables_at_hand(
 
 
 def read_record(tables: Tables, now: datetime | None = None) -> Record:
-    """All runs and checks (of very many the newest), the SQL of each model's newest run, and the
-    sinks that lack something.
+    """Return runs, checks, newest SQL of each model and waiting sinks (of many, the newest).
 
     A row or a table that no run can have written is left out and told (``Record.unread``).
     """
@@ -204,7 +203,7 @@ def read_record(tables: Tables, now: datetime | None = None) -> Record:
 def _or_else(
     tables: Tables, unread: list[Unread], table: str, otherwise: Found, ask: Callable[[], Found]
 ) -> Found:
-    """What ``ask`` finds in a table; where that fails, and the table is to blame, ``otherwise``."""
+    """Return what ``ask`` finds, or ``otherwise`` if it fails and the table is to blame."""
     try:
         return ask()
     except Exception as error:
@@ -234,7 +233,7 @@ def _newest(
 
 
 def _item(tables: Tables, name: str, kind: str) -> str:
-    """How a column is read: of a text so much as is shown, of an instant its microseconds."""
+    """Return SQL that reads a column: a text shortened, an instant as its microseconds."""
     if _is_instant(kind):
         return tables.micros(name)
     if kind not in TEXTS:
@@ -264,7 +263,7 @@ def _newest_sql(tables: Tables) -> dict[str, str]:
 
 
 def _queries(tables: Tables) -> dict[str, QueryRow | OddRow]:
-    """What the operator says of each model."""
+    """Return the operator's row for each model."""
     there = tables.columns(QUERIES_TABLE)
     if not there:
         return {}
@@ -277,7 +276,7 @@ def _queries(tables: Tables) -> dict[str, QueryRow | OddRow]:
 
 
 def _waiting(tables: Tables) -> Iterable[dict[str, Any]]:
-    """Sinks whose newest batch was claimed and is not done: one that takes everything has none."""
+    """Return the sinks whose newest batch was claimed and is not done."""
     there = tables.columns(DELIVERIES_TABLE)
     if not set(DELIVERY_COLUMNS) <= set(there):
         return

@@ -130,12 +130,12 @@ class Run:
 
     @property
     def came(self) -> int | None:
-        """The rows that came in: where rows are replaced, not those that only took a place."""
+        """The rows that came in, without those that replaced others."""
         return self.new_rows if self.inserted_rows is None else self.inserted_rows
 
     @property
     def kept(self) -> str:
-        """How the table was brought up to date, and why so; '' where it is only added to.
+        """How the table was updated, and why so; '' if rows are only added.
 
         >>> Run("s.m", refresh="full", reason="NO_KEY").kept, Run("s.m").kept
         ('full: NO_KEY', '')
@@ -145,12 +145,12 @@ class Run:
 
     @property
     def failed(self) -> bool:
-        """It published nothing."""
+        """Whether it published nothing."""
         return self.action == FAILED
 
     @property
     def when(self) -> datetime:
-        """What runs are ordered by: the end of the run, else of its window."""
+        """The instant by which runs are ordered: the end of the run, else of its window."""
         return self.ended_at or self.t or datetime.min.replace(tzinfo=timezone.utc)
 
 
@@ -176,16 +176,16 @@ class RecordedCheck:
 
     @property
     def broken(self) -> bool:
-        """It did not hold, or could not be carried out."""
+        """Whether it did not hold, or could not be carried out."""
         return self.status in BROKEN
 
     @property
     def when(self) -> datetime:
-        """What checks are ordered by."""
+        """The instant by which checks are ordered."""
         return self.ended_at or datetime.min.replace(tzinfo=timezone.utc)
 
     def message(self) -> str:
-        """What ``details`` say in words: its message, else a line for each thing it names."""
+        """The text of ``details``: its message, else a line for each key."""
         if not self.details:
             return ""
         try:
@@ -201,7 +201,7 @@ class RecordedCheck:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A sink of a model that does not have its newest batch: it was first sent at ``since``."""
+    """A sink of a model that lacks its newest batch, first sent at ``since``."""
 
     model: str
     sink: str
@@ -210,7 +210,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Record:
-    """All that is known of the past: runs and checks, oldest first; the newest SQL of a model.
+    """The record of the past: runs and checks, oldest first; the newest SQL of a model.
 
     ``limited`` says that older runs exist and were not read; ``waiting`` are sinks that lack
     something; ``queries`` is what the operator says of each model; ``unread`` is what of the tables
@@ -236,7 +236,7 @@ class Record:
         waiting: Iterable[Mapping[str, Any]] = (),
         now: datetime | None = None,
     ) -> Record:
-        """From rows by column name, in any order; columns may be missing, or too many.
+        """Build a record from rows by column name, in any order; columns may be missing or unknown.
 
         Instants are datetimes, or microseconds since 1970. Rows that no run can have written by
         ``now`` are left out, and told in ``unread``.

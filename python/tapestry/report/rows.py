@@ -41,7 +41,7 @@ _RUN_COUNTS: Final = (
 
 @dataclass(frozen=True)
 class Unread:
-    """What of a table is left out: so many rows (None: all of it), and why the first of them is."""
+    """The rows of a table that are left out (None: all), and why the first of them is."""
 
     table: str
     rows: int | None
@@ -60,13 +60,13 @@ class Readings:
 
     @property
     def left_out(self) -> tuple[Unread, ...]:
-        """Nothing, or one entry."""
+        """An entry for the rows left out, if any."""
         return (Unread(self._table, len(self._odd), self._odd[0]),) if self._odd else ()
 
     def read(
         self, rows: Iterable[Mapping[str, Any]], parse: Any, key: tuple[str, ...]
     ) -> Iterable[dict[str, Any]]:
-        """The values of each row; one that stands there again, as it is, is left out too."""
+        """Yield the values of each row; an exact duplicate is left out, too."""
         seen: set[str] = set()
         for row in rows:
             found = read_row(self._table, key, row, lambda fields: parse(fields, self._latest))
@@ -89,7 +89,7 @@ WAITING_KEY = ("model", "sink")
 
 
 def parse_run(fields: Fields, latest: datetime) -> dict[str, Any]:
-    """The values of a `Run`; a column that is not there is not among them."""
+    """Return the values of a `Run` from the columns that exist."""
     values: dict[str, Any] = _identity(fields, latest)
     values["action"] = one_of(fields, "action", ACTIONS)
     for name in ("t", "tau", "horizon"):
@@ -105,7 +105,7 @@ def parse_run(fields: Fields, latest: datetime) -> dict[str, Any]:
 
 
 def parse_check(fields: Fields, latest: datetime) -> dict[str, Any]:
-    """The values of a `Check`; a column that is not there is not among them."""
+    """Return the values of a `Check` from the columns that exist."""
     values: dict[str, Any] = _identity(fields, latest)
     values["status"] = one_of(fields, "status", STATUSES)
     for name in ("n", "checked_rows", "violations"):
@@ -135,7 +135,7 @@ def _identity(fields: Fields, latest: datetime) -> dict[str, Any]:
 
 
 def past_instant(fields: Fields, name: str, latest: datetime) -> datetime | None:
-    """An instant that is over, or None; raises `Odd` for one to come."""
+    """Return an instant in the past, or None; raise `Odd` for one in the future."""
     found = fields.optional_instant(name)
     if found is not None and not 1970 <= found.year <= latest.year:
         raise Odd(f"{name} is {found}")
@@ -145,7 +145,7 @@ def past_instant(fields: Fields, name: str, latest: datetime) -> datetime | None
 
 
 def one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str | None:
-    """A text that is one of some, or None; raises `Odd` for another one."""
+    """Return a text that is one of the known ones, or None; raise `Odd` for another."""
     found = fields.optional_text(name)
     if found and found not in known:
         raise Odd(f"{name} is none of {', '.join(known)} but {shown(found)}")

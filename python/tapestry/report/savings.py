@@ -1,4 +1,4 @@
-"""Say what it saved to bring a table up to date by what had changed, as far as the runs tell."""
+"""Describes what incremental updates of a table saved, as far as the runs tell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INCREMENTAL, FULL = "incremental", "full"
 
 
 def savings(runs: Sequence[Run]) -> str:
-    """How many runs went by what had changed, and what they took beside whole ones; "" for none.
+    """Return how many runs were incremental, and their time beside that of full ones; "" for none.
 
     >>> savings([Run("m", refresh="full", seconds=8.0),
     ...          Run("m", refresh="incremental", seconds=2.0, bytes_read=10, bytes_full=100)])

@@ -1,4 +1,4 @@
-"""The page live, on the loopback address: made anew when a run was recorded or dbt wrote artifacts.
+"""Serves the page on the loopback address, made anew when runs are recorded or dbt has run.
 
 Every user of the machine can reach that address, and the page shows the models' SQL: so the address
 that is printed holds a random token, and nothing is answered without it. It stands in the path, not
@@ -42,12 +42,12 @@ Question = Queue["Future[tuple[str, bytes]]"]
 
 
 class _Quiet(ThreadingHTTPServer):
-    """A client that breaks off, whoever it is, writes nothing to the terminal of the owner."""
+    """An HTTP server that prints nothing when a client breaks off."""
 
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """The connection ends; the next one is not concerned."""
+        """End the connection silently; other connections go on."""
 
 
 class Server:
@@ -79,7 +79,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it is, token included."""
+        """Return the page's address, token included."""
         return f"http://{ADDRESS}:{self._http.server_address[1]}/{self.token}/"
 
     def run(self) -> None:
@@ -99,7 +99,7 @@ class Server:
         self._stopped.set()
 
     def current(self) -> tuple[str, bytes]:
-        """Version and page, asked of the thread that may make it."""
+        """Return version and page, made by the thread that may make it."""
         question: Future[tuple[str, bytes]] = Future()
         self._questions.put(question)
         return question.result(PATIENCE)
@@ -124,7 +124,7 @@ class Server:
         return self._shown
 
     def within(self, path: str) -> str | None:
-        """What a request asks for, from the slash behind the token on; None without the token."""
+        """Return the path of a request after the token, with its slash; None without the token."""
         token, slash, rest = path.removeprefix("/").partition("/")
         known = hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
         return f"/{rest}" if known and slash else None
@@ -148,7 +148,7 @@ class Server:
 
 
 def _host(header: str) -> str | None:
-    """The host without its port; None for what is none."""
+    """Return the host without its port; None if the header is no host."""
     try:
         return urlsplit(f"//{header}").hostname
     except ValueError:
@@ -201,6 +201,6 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing: the terminal belongs to whoever watches."""
+            """Print nothing: the terminal belongs to whoever watches."""
 
     return Handler

@@ -1,4 +1,4 @@
-"""How large a Delta table is, told from its log: no data is read."""
+"""The size of a Delta table, read from its log without reading data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TableSize:
 
 
 def sizes_of(tables: Callable[[str], Tables]) -> Callable[[str], TableSize | None]:
-    """Sizes of tables by their names; ``tables`` are those of a schema, asked for once."""
+    """Return a function from names to sizes; ``tables`` gives those of a schema, once each."""
     opened: dict[str, Tables] = {}
 
     def size(name: str) -> TableSize | None:

@@ -1,4 +1,4 @@
-"""What the judge says: a `Verdict` over the project, a `ModelStanding` a model, each `Trouble`."""
+"""The results of judging: a `Verdict` of the project, a `ModelStanding` of a model, a `Trouble`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REPLAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Trouble:
-    """One thing that is not as it should be; ``model`` is empty for the project as a whole."""
+    """One problem; ``model`` is empty for the project as a whole."""
 
     model: str
     title: str
@@ -33,7 +33,7 @@ class Trouble:
 
 @dataclass(frozen=True)
 class ModelStanding:
-    """How one model stands. ``gone``: it has runs, and the project no longer has it.
+    """The standing of one model. ``gone``: it has runs, but is not in the project now.
 
     ``off``: the operator has switched it off. ``quiet_at``: dbt's last invocation ended then and
     found nothing new for it, which writes no row into the record. ``acted``: the batches of an
@@ -52,7 +52,7 @@ class ModelStanding:
 
     @property
     def state(self) -> str:
-        """One of the five words above."""
+        """The state of the model, one of the five words above."""
         if self.gone:
             return GONE
         if any(trouble.serious for trouble in self.troubles):
@@ -64,7 +64,7 @@ class ModelStanding:
 
     @property
     def rank(self) -> int:
-        """The worse, the higher."""
+        """A number that is higher for a worse state."""
         return RANKS[self.state]
 
     @property
@@ -84,12 +84,12 @@ class ModelStanding:
 
     @property
     def replayed(self) -> bool:
-        """The newest run covered a time long past on purpose (`tapestry_as_of`)."""
+        """Whether the newest run covered a time long past (`tapestry_as_of`)."""
         run = self.last_good
         return bool(run and run.t and run.ended_at and run.ended_at - run.t > REPLAY)
 
     def behind(self, now: datetime) -> timedelta | None:
-        """How far the table is behind now; a quiet run counts as far as dbt's word goes."""
+        """Return how far the table is behind now; runs that found nothing new count."""
         moments = [m for m in (self.complete_until, None if self.replayed else self.quiet_at) if m]
         return max(now - max(moments), timedelta(0)) if moments else None
 
@@ -109,7 +109,7 @@ class ModelStanding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Everything the page says, before it is a page."""
+    """The content of the page."""
 
     models: tuple[ModelStanding, ...]
     troubles: tuple[Trouble, ...]
@@ -117,7 +117,7 @@ class Verdict:
     last_run: datetime | None
 
     def in_state(self, state: str) -> tuple[ModelStanding, ...]:
-        """The models in a state."""
+        """Return the models in a state."""
         return tuple(one for one in self.models if one.state == state)
 
     @property
@@ -128,7 +128,7 @@ class Verdict:
 
     @property
     def state(self) -> str:
-        """The worst of everything; `NEVER` where nothing has run."""
+        """The worst state; `NEVER` if nothing has run."""
         if any(trouble.serious for trouble in self.all_troubles):
             return NOT_WELL
         if self.all_troubles:
@@ -137,7 +137,7 @@ class Verdict:
 
     @property
     def well(self) -> bool:
-        """Nothing is not well, and something has run: the command's exit code."""
+        """Whether nothing is not well, and something has run: the command's exit code."""
         return self.state in (WELL, LOOK)
 
     @property
@@ -160,5 +160,5 @@ class Verdict:
         return "The one model is well." if len(live) == 1 else f"All {len(live):,} models are well."
 
     def last_run_ago(self) -> str:
-        """When something ran last, in words."""
+        """Return when the last run was, in words."""
         return ago(self.last_run, self.made_at)

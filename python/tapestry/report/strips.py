@@ -1,4 +1,4 @@
-"""One row a model over time: where it failed, where it was quiet, at a glance."""
+"""Draws one row for each model over time, which shows failures and quiet times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OK, LOOK, FAILED = "published", "a check was broken", "failed"
 
 
 def strips(verdict: Verdict) -> Plot | None:
-    """The models over time, the worst first; of many, the first forty."""
+    """Return the plot of the models over time, the worst first; of many, the first forty."""
     every = [model for model in verdict.models if model.runs]
     models = every[:MOST_MODELS]
     axis = make_axis([run for model in models for run in model.runs], most=60)
@@ -54,7 +54,7 @@ def strips(verdict: Verdict) -> Plot | None:
 
 
 def _cells(axis: Axis, model: ModelStanding) -> dict[int, tuple[str, int]]:
-    """The worst state in every bucket that has one, and how many runs there were in that state."""
+    """Return, by bucket, the worst state and the number of runs in that state."""
     broken = _broken(model.checks)
     found: dict[int, list[str]] = defaultdict(list)
     for run in model.runs:
@@ -67,7 +67,7 @@ def _cells(axis: Axis, model: ModelStanding) -> dict[int, tuple[str, int]]:
 
 
 def _stretches(cells: dict[int, tuple[str, int]]) -> Iterator[tuple[int, int, str, int]]:
-    """First and last bucket, state and runs of each stretch of one state without a gap.
+    """Yield first bucket, last bucket, state and runs of each stretch of one state.
 
     One empty bucket is none: runs that are a minute late, or quiet, leave such.
     """
@@ -94,7 +94,7 @@ def _state(run: Run, broken: set[str]) -> str:
 
 
 def _spec(values: list[dict[str, Any]], names: Sequence[str], axis: Axis) -> dict[str, Any]:
-    """Cells; a failed one also has a cross, so that colour is not all that tells."""
+    """Return the plot's specification; a failed cell has a cross, not only another colour."""
     rows = {
         "field": "model",
         "type": "nominal",

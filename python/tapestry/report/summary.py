@@ -1,4 +1,4 @@
-"""What the page says as plain data, for scripts: `tapestry report --json`."""
+"""The content of the page as plain data, for scripts: `tapestry report --json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers, lengths of time and instants as people read them."""
+"""Formats numbers, lengths of time and instants for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STEPS = ((86400 * 365, "year"), (86400, "day"), (3600, "hour"), (60, "minute"),
 
 
 def length(time: timedelta | None) -> str:
-    """A length of time in its largest unit, two of them where the first is small.
+    """Return a length of time in its largest unit, and the next one if the first is small.
 
     >>> length(timedelta(days=3, hours=5)), length(timedelta(minutes=1)), length(timedelta(0))
     ('3 days', '1 minute', 'less than a second')
@@ -35,7 +35,7 @@ def length(time: timedelta | None) -> str:
 
 
 def ago(instant: datetime | None, now: datetime) -> str:
-    """How long before now; an instant still to come is said to be so.
+    """Return the time before now in words; an instant in the future is marked.
 
     >>> noon = datetime(2026, 1, 1, 12)
     >>> ago(datetime(2026, 1, 1, 9), noon), ago(datetime(2026, 1, 2, 12), noon), ago(None, noon)
@@ -49,7 +49,7 @@ def ago(instant: datetime | None, now: datetime) -> str:
 
 
 def instant(moment: datetime | None) -> str:
-    """An instant to the second, in UTC; a whole day without its time.
+    """Return an instant to the second, in UTC; a midnight as the date alone.
 
     >>> instant(datetime(2026, 1, 1)), instant(datetime(2026, 1, 1, 9, 5, 1, 17)), instant(None)
     ('2026-01-01', '2026-01-01 09:05:01', '–')
@@ -61,7 +61,7 @@ def instant(moment: datetime | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """A count with commas.
+    """Return a count with commas.
 
     >>> number(1234567), number(None)
     ('1,234,567', '–')
@@ -70,7 +70,7 @@ def number(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A cost in seconds, as precise as it matters.
+    """Return a cost in seconds, with a sensible precision.
 
     >>> seconds(0.234), seconds(7.25), seconds(1234.5), seconds(None)
     ('0.23 s', '7.2 s', '1,234 s', '–')
@@ -81,7 +81,7 @@ def seconds(value: float | None) -> str:
 
 
 def size(value: float | None) -> str:
-    """Bytes in powers of 1,000.
+    """Return a number of bytes in powers of 1,000.
 
     >>> size(999), size(1_500_000), size(None)
     ('999 B', '1.5 MB', '–')
@@ -96,7 +96,7 @@ def size(value: float | None) -> str:
 
 
 def models_by_kind(materialized: Iterable[str]) -> str:
-    """How many models of each kind of ours.
+    """Return the number of models of each of our kinds.
 
     >>> models_by_kind(["maintained", "continuous", "maintained"]), models_by_kind([])
     ('1 continuous model, 2 maintained models', '0 models of ours')
@@ -106,7 +106,7 @@ def models_by_kind(materialized: Iterable[str]) -> str:
 
 
 def first_lines(text: str, lines: int = 5, width: int = 400) -> str:
-    """The beginning of a message, cut with an ellipsis.
+    """Return the beginning of a message, cut with an ellipsis.
 
     >>> first_lines("a\\nb\\nc", lines=2)
     'a\\nb\\n…'
@@ -117,7 +117,7 @@ def first_lines(text: str, lines: int = 5, width: int = 400) -> str:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """A key that sorts m2 before m10.
+    """Return a key that sorts m2 before m10.
 
     >>> sorted(["m10", "m2", "m"], key=natural)
     ['m', 'm2', 'm10']

@@ -1,4 +1,4 @@
-"""One run of some models as several of dbt's: a priority at a time, the greatest first.
+"""Runs models as several runs of dbt: one for each priority, the greatest first.
 
 dbt orders what is ready by its place in the graph and has no hook for another order. All runs end
 at one instant, so that the tables are those of one run. Models of one priority are one run of dbt.
@@ -47,7 +47,7 @@ class ByPriority:
         as_of: datetime | None = None,
         options: Sequence[str] = (),
     ) -> list[Ran]:
-        """What became of each model; one that reads what failed in a run before is left out."""
+        """Return the result of each model; readers of models that failed before are skipped."""
         done: list[Ran] = []
         for priority, names in levels(
             {n: self._priorities.get(n, 0) for n in models}, self._parents
@@ -61,7 +61,7 @@ class ByPriority:
         return done
 
     def _stopped(self, names: Sequence[str], failed: Sequence[str]) -> dict[str, str]:
-        """Which of the models are left out, and why."""
+        """Return the models that are skipped, each with the reason."""
         if self._fail_fast and failed:
             return dict.fromkeys(names, FAST)
         stopped = below(failed, self._parents)
@@ -70,7 +70,7 @@ class ByPriority:
 
 
 def parents_of(manifest: Any) -> dict[str, list[str]]:
-    """What each model, seed and snapshot of a parsed project reads, by the names of `name_of`."""
+    """Return the names (`name_of`) that each model, seed and snapshot of a project reads."""
     nodes = {i: one for i, one in manifest.nodes.items() if one.resource_type in REFERABLE}
     return {
         name_of(unique_id): [name_of(one) for one in node.depends_on_nodes if one in nodes]

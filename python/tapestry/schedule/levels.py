@@ -1,4 +1,4 @@
-"""Which models go first: those of greater priority, each with what it reads.
+"""Orders models by priority, each with the models it reads.
 
 A model that an urgent one reads is as urgent: it has to be done before. So its priority is the
 greatest among its own and those of the models that read it, near or far (of those that are run).
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 
 def lifted(priorities: Mapping[str, int], parents: Mapping[str, Iterable[str]]) -> dict[str, int]:
-    """The priority with which each model goes; ``parents`` may name more than the models that go.
+    """Return the effective priority of each model; ``parents`` may name further models.
 
     >>> lifted({"a": 0, "b": 5, "c": 1}, {"b": ["view"], "view": ["a"], "c": ["b"]})
     {'a': 5, 'b': 5, 'c': 1}
@@ -33,7 +33,7 @@ def lifted(priorities: Mapping[str, int], parents: Mapping[str, Iterable[str]]) 
 def levels(
     priorities: Mapping[str, int], parents: Mapping[str, Iterable[str]]
 ) -> list[tuple[int, list[str]]]:
-    """The models that go together, by priority, the greatest first; each model once.
+    """Return the models that run together, by priority, the greatest first; each model once.
 
     >>> levels({"a": 0, "b": 5, "c": 1}, {"b": ["view"], "view": ["a"], "c": ["b"]})
     [(5, ['a', 'b']), (1, ['c'])]
@@ -45,7 +45,7 @@ def levels(
 
 
 def below(names: Iterable[str], parents: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """What reads one of these models, near or far, with the one that is nearest.
+    """Return the models that read one of these, directly or not, with the nearest model they read.
 
     >>> below(["a"], {"b": ["view"], "view": ["a"], "c": ["d"]})
     {'view': 'a', 'b': 'view'}

@@ -1,4 +1,4 @@
-"""Worker processes: which are idle, what they tell, and new ones for those that are gone."""
+"""A pool of worker processes: idle ones, their events, and replacements for lost ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST = 300.0
 
 @dataclass
 class _Seat:
-    """A place for a worker process."""
+    """A slot for a worker process."""
 
     number: int
     process: Popen[bytes] | None = None
@@ -37,7 +37,7 @@ class _Seat:
 
 
 class Pool:
-    """So many worker processes; ``task`` makes the task of each.
+    """A number of worker processes; ``task`` makes the task of each.
 
     ``clock`` gives seconds and never goes back.
     """
@@ -49,7 +49,7 @@ class Pool:
         self._seats = [_Seat(number) for number in range(1, size + 1)]
 
     def start(self) -> None:
-        """Start the processes; they tell when they are ready."""
+        """Start the processes, which send an event when they are ready."""
         for seat in self._seats:
             self._spawn(seat)
 
@@ -65,11 +65,11 @@ class Pool:
 
     @property
     def working(self) -> bool:
-        """Is an invocation under way?"""
+        """Whether an invocation is under way."""
         return any(seat.busy for seat in self._seats)
 
     def give(self, names: Sequence[str]) -> None:
-        """Have an idle worker run some models."""
+        """Make an idle worker run some models."""
         seat = next(seat for seat in self._seats if seat.ready and not seat.busy)
         assert seat.pipe is not None
         seat.busy, seat.models = True, set(names)
@@ -79,7 +79,7 @@ class Pool:
             return  # it is gone: `wait` finds that out, and tells of its models
 
     def wait(self, timeout: float, *others: Any) -> list[Event]:
-        """What the workers have told; waits for something, or one of ``others`` to be readable."""
+        """Return the workers' events; wait for one, or for one of ``others`` to be readable."""
         now = self._clock()
         for seat in self._seats:
             if seat.pipe is None:
@@ -108,7 +108,7 @@ class Pool:
             seat.process, seat.pipe = None, None
 
     def replace(self) -> None:
-        """End the processes by force; others take their seats, with tasks as they are then."""
+        """Kill the processes; others take their slots, with tasks as they are then."""
         for seat in self._seats:
             if seat.process is not None and seat.pipe is not None:
                 seat.process.kill()
@@ -145,7 +145,7 @@ class Pool:
         return [event]
 
     def _lost(self, seat: _Seat, message: str) -> list[Event]:
-        """Its models have failed, as far as anybody knows; another process takes its seat."""
+        """Return failures of its models, as the outcome is unknown; a new process is started."""
         assert seat.pipe is not None
         assert seat.process is not None
         seat.pipe.close()
@@ -160,7 +160,7 @@ class Pool:
 
 
 def _end(process: Popen[bytes], patience: float) -> int:
-    """Wait so many seconds for its end, then have it; the exit code."""
+    """Wait up to ``patience`` seconds for a process to end, then kill it; return the exit code."""
     try:
         return process.wait(patience)
     except TimeoutExpired:

@@ -1,4 +1,4 @@
-"""A project over past data: one `dbt run` a step, each as of the step's instant.
+"""Runs a project over past data: one `dbt run` for each step, as of the step's instant.
 
 Nothing of a replay is kept but what the runs keep themselves: each model's table says how far it
 is. So a replay that was killed goes on by being started again, and a model that is further than a
@@ -19,7 +19,7 @@ from tapestry.schedule.warm import OK, Ran, RunFailed, first_failure, new_rows
 
 
 class Runner(Protocol):
-    """What runs the project: `warm.Warm`."""
+    """The interface of what runs the project: `warm.Warm`."""
 
     def run(
         self,
@@ -27,12 +27,14 @@ class Runner(Protocol):
         as_of: datetime | None = None,
         options: Sequence[str] = (),
     ) -> list[Ran]:
-        """One `dbt run`."""
+        """Execute one `dbt run`."""
         ...
 
 
 class Replay:
-    """Steps over models: ``reached`` is how far each continuous one is, ``others`` are the rest.
+    """The steps of models: ``reached`` has the instant of each continuous one.
+
+    ``others`` are the remaining models.
 
     Iterating runs the steps that are not complete yet, one at a time. The models that have got as
     far as a step already are left out of it.
@@ -55,17 +57,17 @@ class Replay:
 
     @property
     def ahead(self) -> dict[str, datetime]:
-        """Models that have run past the first step that others still need, and how far."""
+        """Return the models beyond the first step that others still need, with their instants."""
         todo = [t for _, t in self._instants if self._behind(t)]
         found = {name: one.begun or one.until for name, one in self._reached.items()}
         return {n: t for n, t in found.items() if t and todo and t > todo[0]}
 
     def _behind(self, instant: datetime) -> list[str]:
-        """The models that a step to an instant has to run."""
+        """Return the models that a step to an instant has to run."""
         return [name for name, reached in self._reached.items() if reached.behind(instant)]
 
     def __iter__(self) -> Iterator[ReplayStep]:
-        """Run; RunFailed names the model that failed, and its step is not complete then."""
+        """Run the steps; raise RunFailed with the model that failed, its step being incomplete."""
         for number, instant in self._instants:
             names = self._behind(instant)
             if not names:

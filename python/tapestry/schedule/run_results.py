@@ -1,4 +1,4 @@
-"""dbt's run_results.json for several runs that are one: `dbt retry` and the report go by it."""
+"""Merges dbt's run_results.json of several runs, for `dbt retry` and the report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILE = "run_results.json"
 
 
 class RunResults:
-    """Collects what each run of dbt leaves in the target folder.
+    """The results that each run of dbt leaves in the target folder.
 
     A file that is missing or half written counts as one without results.
     """
@@ -26,7 +26,7 @@ class RunResults:
         self._seen: set[str] = set()
 
     def add(self) -> None:
-        """A run of dbt is over; where it has written nothing there is the file of one before."""
+        """Add the results of a finished run; if it wrote none, an earlier run's file is there."""
         try:
             found = json.loads(self._path.read_text("utf-8"))
             invocation = str(found["metadata"]["invocation_id"])
@@ -42,7 +42,7 @@ class RunResults:
 
     @property
     def unique_ids(self) -> set[str]:
-        """What there is a result of."""
+        """The unique ids that have a result."""
         return {str(one.get("unique_id")) for one in self._results if isinstance(one, dict)}
 
     def write(self, skipped: Iterable[tuple[str, str]] = ()) -> None:

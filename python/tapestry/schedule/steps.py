@@ -48,7 +48,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class ReplayStep:
-    """What one step did: its window's end, new rows a model, seconds of `dbt run`."""
+    """The result of one step: its window, new rows by model, seconds of `dbt run`."""
 
     number: int
     since: datetime | None

@@ -1,4 +1,4 @@
-"""What each step delivered, as a table for people."""
+"""A table for people of the rows that each step delivered."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def step_cells(step: ReplayStep, models: Sequence[str], extra: Sequence[int] = (
 
 
 def _day(instant: datetime | None) -> str:
-    """An instant in UTC, without what says nothing.
+    """Return an instant in UTC, without a time of midnight or zero seconds.
 
     >>> _day(datetime(2026, 1, 2)), _day(datetime(2026, 1, 2, 12, 30)), _day(None)
     ('2026-01-02', '2026-01-02 12:30', '−∞')

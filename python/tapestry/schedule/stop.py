@@ -1,4 +1,4 @@
-"""How a signal ends what runs for long: after the current run; a second one ends it at once."""
+"""Ends long runs by a signal: after the current run, or at once by a second signal."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Stop:
         self._before: dict[int, Any] = {}
 
     def fileno(self) -> int:
-        """Readable once it was asked."""
+        """Return a descriptor that is readable after the signal."""
         return self._read
 
     def ask(self) -> None:
-        """End after the current run."""
+        """Ask to end after the current run."""
         self.asked = True
         os.write(self._write, b"!")
 

@@ -1,4 +1,4 @@
-"""Whose turn it is: pure, every instant is given, so that it can be tested without waiting.
+"""Decides which models run next, as pure functions of given instants, testable without waiting.
 
 The ticks of a model are ``start + k * every``: a run that takes long, or comes late, moves none of
 them. Ticks that pass while a model runs or waits are counted and not made up for: one run covers
@@ -24,7 +24,7 @@ CAP = 600.0
 
 @dataclass(frozen=True)
 class Timing:
-    """What the author says of a model; ``every`` in seconds, the greater priority goes first.
+    """The author's timing of a model; ``every`` in seconds; greater priorities go first.
 
     deadline
         Within so many seconds what is due of an action is to be executed.
@@ -38,7 +38,7 @@ class Timing:
 
 @dataclass
 class Turn:
-    """Where a model stands.
+    """The schedule of one model.
 
     tick, due
         The number and the instant of its next tick.
@@ -67,7 +67,7 @@ class Turn:
 
     @property
     def expected(self) -> float | None:
-        """Seconds that its next run will take, as far as one knows: a first run was a cold one."""
+        """The seconds that its next run will probably take; unknown after one run, a cold one."""
         return self.seconds if self.good > 1 else None
 
 
@@ -88,11 +88,11 @@ class Ticks:
         self.limit = min((turn.timing.every for turn in self.turns.values()), default=0.0) / 2
 
     def next_due(self) -> float | None:
-        """When the next tick of a model that is not running is; None where all are."""
+        """Return the next tick of a model that is not running; None if all are running."""
         return min((turn.due for turn in self.turns.values() if not turn.running), default=None)
 
     def due(self, now: float) -> list[Turn]:
-        """Models whose tick has come, in the order in which they go."""
+        """Return the models whose tick has come, in the order in which they run."""
         waiting = [t for t in self.turns.values() if not t.running and t.due <= now]
         return sorted(waiting, key=lambda t: (-t.timing.priority, t.until, t.due, t.timing.every))
 
@@ -123,7 +123,7 @@ class Ticks:
             turn.tick, turn.due = turn.tick - 1, now
 
     def ended(self, name: str, now: float, seconds: float | None, failed: bool) -> None:
-        """A model's run is over: its next tick is the next one, or a later one after failures.
+        """Note the end of a model's run: set its next tick, a later one after failures.
 
         ``seconds`` is how long a good run took; None where that cannot be said.
         """
@@ -140,17 +140,17 @@ class Ticks:
         turn.due = self.start + turn.tick * every
 
     def slow(self, turn: Turn) -> bool:
-        """May it hold the others up?"""
+        """Return whether a model may delay the others."""
         if turn.expected is None:
             return turn.timing.every > 4 * self.limit
         return turn.expected > self.limit
 
     def _kept_free(self, workers: int) -> bool:
-        """Is the last idle worker for models that are not slow: are there any, and is there one?"""
+        """Return whether the last idle worker is kept for models that are not slow."""
         return workers > 1 and not all(self.slow(turn) for turn in self.turns.values())
 
     def _with(self, first: Turn, now: float, together: int) -> list[Turn]:
-        """The models that share an invocation with the first one: of its kind and priority."""
+        """Return the models that share an invocation with the first: same kind and priority."""
         alike = [t for t in self.due(now) if t.timing.priority == first.timing.priority]
         if first.expected is None:
             new = [t for t in alike if t.expected is None and self.slow(t) == self.slow(first)]
@@ -166,7 +166,7 @@ class Ticks:
 
 
 def backoff(turn: Turn) -> float:
-    """Seconds from a failed run to the next: twice as long after each failure, up to a cap.
+    """Return the seconds from a failed run to the next: doubled by each failure, up to a cap.
 
     >>> [backoff(Turn(Timing("a", 30), 1, 0, failures=n)) for n in (1, 2, 3, 9)]
     [30.0, 60.0, 120.0, 600.0]

@@ -1,4 +1,4 @@
-"""How often a project's models run, told from their configuration."""
+"""Reads how often a project's models run from their configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tapestry.schedule.warm import name_of
 
 
 def timings(nodes: Iterable[Any], every: timedelta) -> list[Timing]:
-    """The timing of each of dbt's nodes; ``every`` is that of those that say nothing.
+    """Return the timing of each of dbt's nodes; ``every`` is the default.
 
     Any materialization has ``every`` and ``priority``, under ``config`` or ``meta``, an action
     ``deadline`` besides. Raises ConfigurationError for values that are none, with the model's file.
@@ -27,7 +27,7 @@ def timings(nodes: Iterable[Any], every: timedelta) -> list[Timing]:
 
 
 def by_graph(planned: Iterable[Timing], parents: Mapping[str, Iterable[str]]) -> list[Timing]:
-    """The same, where a model has at least the priority of those that read it."""
+    """Return the timings, each model with at least the priority of those that read it."""
     every = list(planned)
     found = lifted({one.name: one.priority for one in every}, parents)
     return [replace(one, priority=found[one.name]) for one in every]
@@ -45,7 +45,7 @@ def _timing(node: Any, every: timedelta) -> Timing:
 
 
 def _deadline(config: Mapping[str, Any]) -> float:
-    """The deadline of an action in seconds; one that its run refuses is none."""
+    """Return the deadline of an action in seconds; infinity for one that its run refuses."""
     value = {**(config.get("meta") or {}), **config}.get("deadline")
     if value is None or kind_named(str(config.get("materialized"))) != "action":
         return math.inf

@@ -1,4 +1,4 @@
-"""Models that are to run before their tick: a table that they read has moved, or something is due.
+"""Wakes models before their tick, when a table that they read has changed or an action is due.
 
 A run tells which versions it read.  Delta names the commit of version n+1 before anybody reads it,
 so that one look whether that file is there says whether something has changed: no dbt, no Spark.
@@ -25,7 +25,7 @@ LATER = 0.05
 
 @dataclass
 class Wakes:
-    """The tables that each model reads which is woken, and at which versions it last did.
+    """The tables that each woken model reads, with the versions it read last.
 
     reads
         Model -> the tables that it reads, through views too.
@@ -39,27 +39,29 @@ class Wakes:
     due: dict[str, float] = field(default_factory=dict)
 
     def note(self, model: str, versions: Versions, now: float) -> None:
-        """Take in which versions a run of a model has read, which ends now."""
+        """Store the versions that a run of a model, which ends now, has read."""
         wanted = self.reads.get(model, ())
         self.seen[model] = {name: versions[name] for name in wanted if name in versions}
         self.ended[model] = now
 
     def moved(self, model: str, now: float, seconds: float | None) -> bool:
-        """Has a table moved that a model reads? Not sooner than a run takes, if that is known."""
+        """Return whether a table of a model has changed; False until a run's length after its
+        run.
+        """
         pause = max(PAUSE, seconds or 0.0)
         if now - self.ended.get(model, now) < pause:
             return False
         return any(_has_next(place, version) for place, version in self.seen[model].values())
 
     def note_due(self, model: str, within: float | None, now: float) -> None:
-        """Take in that an action has something to do in so many seconds; None: nothing waits."""
+        """Store in how many seconds an action is due; None: nothing waits."""
         if within is None:
             self.due.pop(model, None)
         else:
             self.due[model] = now + within + LATER
 
     def wakes_at(self, model: str, failed: bool) -> float | None:
-        """When an action is to run before its tick; None: at its tick.
+        """Return when an action runs before its tick; None: at its tick.
 
         Not sooner than a pause after its last run: what was due then, another process is at. After
         a run that failed only what becomes due later wakes it.
@@ -73,7 +75,7 @@ class Wakes:
 
 
 def _has_next(place: str, version: int) -> bool:
-    """Is there the commit after a version, in a log on this machine?"""
+    """Return whether the log on this machine has the commit after a version."""
     parts = urlsplit(place)
     if parts.scheme not in ("", "file") or parts.netloc:
         return False

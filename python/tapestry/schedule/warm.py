@@ -1,4 +1,4 @@
-"""`dbt run` again and again in one process: the project is parsed once.
+"""Runs `dbt run` repeatedly in one process, with the project parsed once.
 
 dbt takes a parsed manifest again (``dbtRunner(manifest=...)``), but leaves traces of compiling in
 it: the second time an ephemeral model's text would not be put into those that use it, and a foreign
@@ -31,12 +31,12 @@ for as long as something here stands for it: left alone, Python looks once in ei
 
 
 class RunFailed(TapestryError):
-    """A `dbt run` did not end well."""
+    """A `dbt run` that failed."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What one invocation did to one model: status, new rows, seconds, and what dbt said."""
+    """The result of one invocation for one model: status, new rows, seconds, dbt's message."""
 
     model: str
     status: str
@@ -58,7 +58,7 @@ class Warm:
         parsed: Any = None,
         callbacks: Sequence[Callable[[Any], None]] = (),
     ) -> None:
-        """``parsed`` is the manifest, where it was parsed already (and nothing compiled since)."""
+        """Take ``parsed``, a manifest that was parsed before with nothing compiled since."""
         self._arguments = list(arguments)
         self._callbacks = list(callbacks)
         self._manifest: Any = parsed
@@ -79,7 +79,7 @@ class Warm:
         as_of: datetime | None = None,
         options: Sequence[str] = (),
     ) -> list[Ran]:
-        """One `dbt run`: what it did to each model; none of what failed is raised.
+        """Execute one `dbt run`; return the result of each model, failed ones included.
 
         ``models`` are names as `name_of` gives them, none: all. ``as_of`` is the end of the window,
         for this invocation only. Raises dbt's own error where there is no result at all.
@@ -113,7 +113,7 @@ class Warm:
         return [node for node in nodes if node.config.materialized != "ephemeral"]
 
     def _selectors(self, models: Sequence[str]) -> list[str]:
-        """What selects these models and nothing else: a bare name could also be a folder's."""
+        """Return selectors of just these models: a bare name could also be a folder's."""
         found = {
             name_of(unique_id): "fqn:" + ".".join(node.fqn)
             for unique_id, node in self.manifest.nodes.items()
@@ -134,7 +134,7 @@ class Warm:
 
 
 def name_of(unique_id: str) -> str:
-    """What a model is called: its name, and its version where it has one.
+    """Return the name of a model, with its version if it has one.
 
     >>> name_of("model.shop.orders"), name_of("model.shop.orders.v2")
     ('orders', 'orders.v2')
@@ -143,7 +143,7 @@ def name_of(unique_id: str) -> str:
 
 
 def first_failure(ran: Sequence[Ran]) -> Ran | None:
-    """The first model that failed, if one did."""
+    """Return the first model that failed, or None."""
     return next((one for one in ran if one.status == FAILED), None)
 
 
@@ -154,7 +154,7 @@ def new_rows(ran: Sequence[Ran]) -> dict[str, int]:
 
 @contextmanager
 def _as_of(instant: datetime | None) -> Iterator[None]:
-    """The instant of the invocations inside, through the environment: that costs no re-parse."""
+    """Set the instant of invocations by the environment, which costs no new parse."""
     before = os.environ.get(ENVIRONMENT)
     if instant is not None:
         os.environ[ENVIRONMENT] = instant.isoformat()
@@ -168,7 +168,7 @@ def _as_of(instant: datetime | None) -> Iterator[None]:
 
 
 def _references(manifest: Any) -> dict[str, list[str | None]]:
-    """What the constraints of each node refer to, as it is written."""
+    """Return what the constraints of each node refer to, as written."""
     return {
         unique_id: [constraint.to for constraint in node.all_constraints]
         for unique_id, node in manifest.nodes.items()
@@ -177,7 +177,7 @@ def _references(manifest: Any) -> dict[str, list[str | None]]:
 
 
 def _freshen(manifest: Any, references: Mapping[str, list[str | None]]) -> None:
-    """Nodes as they were parsed."""
+    """Restore the nodes as they were parsed."""
     for unique_id, node in manifest.nodes.items():
         if getattr(node, "compiled", False):
             node.compiled = node.extra_ctes_injected = False
@@ -203,7 +203,7 @@ def _ran(result: Any) -> Ran:
 def ran_of(
     model: str, status: str, response: Mapping[str, Any], seconds: float, message: str
 ) -> Ran:
-    """From dbt's words to ours."""
+    """Return a result of dbt as a `Ran`."""
     off = response.get("code") == SWITCHED_OFF
     kind = SKIPPED if off or status == "skipped" else OK if status in _GOOD else FAILED
     try:

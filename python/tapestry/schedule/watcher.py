@@ -1,4 +1,4 @@
-"""The loop of `tapestry watch`: joins the ticks, the workers and whoever looks on.
+"""The loop of `tapestry watch`, which connects the ticks, the workers and the view.
 
 It holds no state but for the ticks: what was delivered stands in the tables, and a watch that is
 started again goes on from there.
@@ -27,7 +27,7 @@ REMIND = 600.0
 
 @dataclass
 class Line:
-    """What there is to say of a model: its last run, and all of them."""
+    """The state of a model for the view: its last run, and totals."""
 
     status: str = WAITING
     rows: int = 0
@@ -37,7 +37,7 @@ class Line:
 
 
 class Workers(Protocol):
-    """What runs the models: `pool.Pool`."""
+    """The interface of what runs the models: `pool.Pool`."""
 
     size: int
 
@@ -48,37 +48,37 @@ class Workers(Protocol):
 
     @property
     def working(self) -> bool:
-        """Is an invocation under way?"""
+        """Whether an invocation is under way."""
         ...
 
     def give(self, names: Sequence[str]) -> None:
-        """Have an idle worker run some models."""
+        """Make an idle worker run some models."""
         ...
 
     def wait(self, timeout: float, *others: Any) -> list[Event]:
-        """What the workers have told."""
+        """Return the workers' events."""
         ...
 
 
 class WatchView(Protocol):
-    """Who looks on."""
+    """The interface of a view of the watch."""
 
     def ran(self, ran: Ran, line: Line) -> None:
-        """A model's run is over."""
+        """Show the end of a model's run."""
         ...
 
     def note(self, text: str) -> None:
-        """Something else that is worth a line."""
+        """Show another message."""
         ...
 
     def refresh(self) -> None:
-        """The loop has come round."""
+        """Update the view, once in each round of the loop."""
         ...
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How a watch goes on.
+    """The limits of a watch.
 
     together
         How many models that have not run yet share an invocation: dbt's threads.
@@ -117,7 +117,7 @@ class Watcher:
         """Called each time round; may raise to end the watch."""
 
     def run(self) -> None:
-        """Until the end; what is under way then is finished first."""
+        """Run until the end; runs under way then are finished first."""
         ending = False
         while True:
             now = self._clock()
@@ -157,7 +157,7 @@ class Watcher:
             self._pool.give(names)
 
     def _due_actions(self) -> dict[str, float]:
-        """When actions are to run before their ticks, of those that are not running."""
+        """Return when actions that are not running run before their ticks."""
         found = {}
         for name in self.wakes.due:
             turn = self.ticks.turns[name]
@@ -189,7 +189,7 @@ class Watcher:
             self._ran(event.ran)
 
     def _warn(self, message: str) -> None:
-        """Show a warning: a sink that is down is one with each run, and shown now and then."""
+        """Show a warning; a repeated one, as of a sink that is down, only now and then."""
         now = self._clock()
         self._warned = {text: at for text, at in self._warned.items() if now - at < REMIND}
         if message not in self._warned:
@@ -197,7 +197,9 @@ class Watcher:
             self._view.note(f"warning: {message}")
 
     def _ran(self, ran: Ran) -> None:
-        """Bookkeeping of one run; one that dbt skipped waits for its next tick like a good one."""
+        """Note the end of a run; a model that dbt skipped waits for its tick as after a good
+        run.
+        """
         line = self.lines[ran.model]
         failed = ran.status == FAILED
         seconds = ran.seconds if ran.status == OK else None

@@ -1,4 +1,4 @@
-"""A process that runs dbt whenever it is told to; the project is parsed once.
+"""A process that runs dbt on request, with the project parsed once.
 
 Two invocations of dbt must not run in one process at a time, so that what runs at the same time
 runs in several. Over its pipe a worker gets names of models and answers with `Event`s. It ignores
@@ -35,7 +35,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True)
 class Event:
-    """What a worker tells.
+    """An event of a worker.
 
     kind
         ``ready`` and ``broken`` once, when the project is parsed or cannot be; ``started`` and
@@ -54,7 +54,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is: dbt's arguments, its environment, and where its output goes."""
+    """The task of a worker: dbt's arguments, its environment, and the file for its output."""
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
@@ -86,7 +86,7 @@ class Worker:
         self._warm = Warm(arguments, callbacks=[self._on_event])
 
     def loop(self) -> None:
-        """Parse, then run what comes through the pipe."""
+        """Parse the project, then run the models received through the pipe."""
         try:
             self._warm.manifest  # noqa: B018 parses
         except BaseException as error:
@@ -159,14 +159,14 @@ def _versions_read() -> Versions:
 
 
 def _watch_queues() -> None:
-    """Have what waits for actions looked at after each invocation."""
+    """Have the batches that wait for actions looked up after each invocation."""
     from dbt.adapters.tapestry.queues import watch_queues
 
     watch_queues()
 
 
 def _actions_due() -> dict[str, float | None]:
-    """In how many seconds each action has something to do, of those that were looked at."""
+    """Return in how many seconds each action that was looked up has something to do."""
     from dbt.adapters.tapestry.queues import next_due
 
     now = now_utc()
@@ -181,7 +181,7 @@ def _text(error: BaseException) -> str:
 
 
 def _redirect_output(log: Path) -> None:
-    """Nothing of a worker reaches the terminal."""
+    """Redirect standard output and error to the log, away from the terminal."""
     log.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     sys.stdout.flush()

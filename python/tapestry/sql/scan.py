@@ -1,4 +1,4 @@
-"""How a run reads a source, and over which window: the parameters of a rendered query."""
+"""The parameters of a rendered query: the scans of its sources, and its window."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def has_mark(text: str) -> bool:
 
 
 def is_now(node: exp.Expr) -> bool:
-    """Is this node itself a reading of the clock, as a timestamp or a date?
+    """Return whether this node itself reads the clock, as a timestamp or a date.
 
     ``shop.now()`` is somebody's own function, which the parser makes the end of a dotted name.
     """
@@ -35,12 +35,12 @@ def is_now(node: exp.Expr) -> bool:
 
 
 def contains_now(node: exp.Expr) -> bool:
-    """Does this expression read the clock anywhere?"""
+    """Return whether this expression reads the clock anywhere."""
     return any(is_now(part) for part in node.walk())
 
 
 def reads_now(node: exp.Expr) -> bool:
-    """Does this expression read the clock itself, not only in a subquery?"""
+    """Return whether this expression reads the clock itself, not only in a subquery."""
     return any(is_now(part) for part in node.walk(prune=lambda one: isinstance(one, exp.Query)))
 
 

@@ -1,1 +1,1 @@
-"""The definition, asked: Q(s) at instants, and what is missing from a run or too much in it."""
+"""Verifies runs against the definition: Q(s) at instants, answers missing from a run or surplus."""

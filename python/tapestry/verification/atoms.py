@@ -1,4 +1,4 @@
-"""The comparisons of a query that read the clock, over columns of tables only.
+"""Finds the comparisons of a query that read the clock, over columns of tables only.
 
 Nothing is solved here: a comparison is a pair of texts whose order may change with the instant.
 Columns of derived tables and CTEs are traced to the tables that they come from, arm by arm; so are
@@ -40,7 +40,7 @@ class Pair:
 
 @dataclass
 class _Scope:
-    """The relations of one FROM clause, each with the CTEs that it sees; and the scope around.
+    """The relations of one FROM clause, each with the CTEs visible to it; and the scope around.
 
     ``outer``: an outer join may fill some of them with NULLs, whatever their rows hold.
     """
@@ -106,7 +106,7 @@ class Atoms:
         return self.scopes[place]
 
     def add(self, left: exp.Expr, right: exp.Expr, scope: _Scope) -> None:
-        """One comparison, for every way in which its columns come from tables."""
+        """Collect one comparison, for every way in which its columns come from tables."""
         if not (self.reads_clock(left, scope) or self.reads_clock(right, scope)):
             return
         for one, two in product(self.traced(left, scope), self.traced(right, scope)):
@@ -116,7 +116,7 @@ class Atoms:
             self.pairs.append(Pair(one, two, {alias: self.sources[alias] for alias in used}))
 
     def reads_clock(self, node: exp.Expr, scope: _Scope) -> bool:
-        """May a value hang on the clock, by itself or through a column of a derived table?"""
+        """Return whether a value depends on the clock, perhaps through a derived table's column."""
         for part in own_parts(node):
             if timing.is_now(part):
                 return True
@@ -125,7 +125,7 @@ class Atoms:
         return False
 
     def hides_clock(self, column: exp.Column, scope: _Scope) -> bool:
-        """Is a column one of a derived table, view or CTE that computes it with the clock?"""
+        """Return whether a derived table, view or CTE computes a column with the clock."""
         found: _Scope | None = scope
         while found is not None and column.table not in found.relations:
             found = found.parent
@@ -145,7 +145,7 @@ class Atoms:
         )
 
     def traced(self, node: exp.Expr, scope: _Scope, nulls: bool = False) -> list[exp.Expr]:
-        """The value over columns of tables: one for each combination of arms.
+        """Return the value over columns of tables, once for each combination of arms.
 
         ``nulls``: a value that is NULL counts too. No comparison with NULL ever changes.
         """
@@ -164,7 +164,9 @@ class Atoms:
         return results
 
     def origins(self, column: exp.Column, scope: _Scope, nulls: bool) -> list[exp.Expr]:
-        """What a column is, over columns of tables; with ``nulls`` also what a join fills in."""
+        """Return the values of a column, over tables' columns; with ``nulls`` also those of
+        joins.
+        """
         if column.table in self.choices.subqueries:
             query = self.choices.subqueries[column.table]
             ctes = next(iter(scope.relations.values()))[1] if scope.relations else {}
@@ -201,7 +203,7 @@ class Atoms:
         nulls: bool,
         use: tuple[object, ...],
     ) -> list[exp.Expr]:
-        """What an item of a query's select lists is, over columns of tables."""
+        """Return the values of an item of a query's select lists, over columns of tables."""
         values = []
         for arm, seen in _leaves(body, ctes):
             item = arm.selects[place].unalias()
@@ -210,12 +212,12 @@ class Atoms:
 
 
 def _strict(node: exp.Expr) -> bool:
-    """Is this value NULL wherever one of its columns is?"""
+    """Return whether a value is NULL wherever one of its columns is."""
     return all(isinstance(p, (*STRICT, exp.Null)) or timing.is_now(p) for p in node.walk())
 
 
 def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-    """The pairs whose order decides a condition."""
+    """Yield the pairs of values whose order decides a condition."""
     if isinstance(node, COMPARISONS):
         yield node.this, node.expression
     elif isinstance(node, exp.Between):

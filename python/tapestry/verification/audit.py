@@ -1,4 +1,4 @@
-"""A table checked after the fact: what its runs published, beside the definition.
+"""Checks a table after the fact: compares the rows that its runs published with the definition.
 
 The rows of a table have no key, so both sides are compared as bags of values: an answer's
 derivations may be told apart by nothing else.
@@ -36,7 +36,7 @@ from tapestry.verification.restriction import Restriction
 
 @dataclass(frozen=True)
 class PublishedHistory:
-    """What a table's runs have published.
+    """The rows that a table's runs have published.
 
     relation
         What may stand behind FROM: the select list and ``_matched_at``.
@@ -61,7 +61,7 @@ class Audit:
         self.enough, self.not_too_much = Result(ENOUGH), Result(NOT_TOO_MUCH)
 
     def full(self) -> tuple[Result, Result]:
-        """Every answer with its first instant, against every row."""
+        """Compare every answer and its first instant with every row."""
         self.take(self.ask(self.full_sql()), both=True)
         ((instants,),) = self.ask(
             self.definition.statement([self.every_instant()], f"SELECT COUNT(*) FROM {INSTANTS}")
@@ -70,7 +70,7 @@ class Audit:
         return self.enough, self.not_too_much
 
     def sample(self, sample: Sample) -> tuple[Result, Result]:
-        """Some instants over a range of the driving table, and some rows."""
+        """Compare at some instants, over a range of the driving table, and some rows."""
         if self.published.start > self.published.t:  # time has not begun: there can be no row
             return self.full()
         random = Random(sample.seed)
@@ -83,7 +83,7 @@ class Audit:
         return self.enough, self.not_too_much
 
     def take(self, found: Sequence[tuple[Any, ...]], both: bool) -> None:
-        """Count what was found; rows of (reason, µs, _matched_at µs, id, copies, checked, …)."""
+        """Count findings: rows of (reason, µs, _matched_at µs, id, copies, checked, …)."""
         checked = int(found[0][5]) if found else 0
         self.enough.checked_rows += checked
         if both:
@@ -99,7 +99,7 @@ class Audit:
 
     # -- the statements -----------------------------------------------------------------------
     def every_instant(self) -> tuple[str, str]:
-        """The CTE of the instants at which answers can begin or end, and the first and the last."""
+        """Return the CTE of the instants at which answers can begin or end, with both limits."""
         low, high = (self.definition.instant(s) for s in (self.published.start, self.published.t))
         events = " UNION ALL ".join(
             event_parts(self.definition, self.published.start, self.published.t)
@@ -113,7 +113,7 @@ class Audit:
         )
 
     def full_sql(self) -> str:
-        """The difference, as bags, of the answers with their first instants and the rows."""
+        """Return the difference, as bags, of the answers with their first instants and the rows."""
         low = self.definition.instant(self.published.start)
         after = f" WHERE _t_first > {low}" if self.published.open_start else ""
         rows = self.rows()
@@ -145,7 +145,7 @@ class Audit:
         )
 
     def enough_sql(self, arm: int, instants: Sequence[datetime], sample: Sample) -> str:
-        """Values that an instant has more often than the rows published up to it."""
+        """Return SQL for values that an instant has more often than the rows published up to it."""
         ranges = sample.ranges if self.definition.driver(arm) is not None else ()
         restriction = Restriction(ranges=ranges, few=self.definition.dialect == "spark")
         low = self.definition.instant(self.published.start)
@@ -187,7 +187,7 @@ class Audit:
         return self.definition.statement(ctes, self.listed())
 
     def not_too_much_sql(self, sample: Sample) -> str:
-        """Rows of which fewer derivations begin at their ``_matched_at`` than say so."""
+        """Return SQL for rows whose ``_matched_at`` is the begin of too few derivations."""
         low = self.definition.instant(self.published.start)
         seed = self.definition.text(sample.seed)
         order = f"md5({text_of(MATCHED_AT)} || {seed} || {self.id_of('p')})"
@@ -239,7 +239,7 @@ class Audit:
         return f"(SELECT {self.columns}, {MATCHED_AT} FROM {self.published.relation} WHERE {kept})"
 
     def listed(self) -> str:
-        """The first page of what is wrong, and how many values were looked at."""
+        """Return SQL for the first page of findings, and the number of values compared."""
         us, texts = self.definition.micros, ", ".join(self.texts())
         rows = (
             f"SELECT _t_reason AS reason, {us('_t_at')} AS us, {us(MATCHED_AT)} AS matched,"
@@ -265,7 +265,7 @@ class Audit:
         return id_of(alias, self.definition)
 
     def same(self, one: str, other: str) -> str:
-        """Two rows have the same values."""
+        """Return the condition that two rows have the same values."""
         return " AND ".join(
             f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in self.names
         )

@@ -1,4 +1,4 @@
-"""Whole groups of an aggregate: the rows of a query by a hash of the key that they are grouped by.
+"""Samples whole groups of an aggregate: rows of a query by a hash of their grouping key.
 
 A sample of an aggregate must not leave out some of the rows that are aggregated: it would make
 other values. It takes answers instead, ``SELECT * FROM (the query) WHERE hash(K) = i``, and the new
@@ -34,7 +34,7 @@ DIGITS = "0123456789abcdef"
 
 
 def shown_key(node: exp.Expr, ctes: Ctes) -> tuple[int, ...]:
-    """The places of the select list that hold a key by which a query falls apart; () for none."""
+    """Return the places in the select list of a key that partitions a query; () for none."""
     node, ctes = opened(node, ctes)
     if not isinstance(node, exp.Select) or is_limited(node):
         return ()
@@ -69,7 +69,7 @@ def in_bucket(names: Sequence[str], digit: str, alias: str) -> exp.Expr:
 
 
 def _key(node: exp.Select, ctes: Ctes) -> Iterator[exp.Expr]:
-    """The expressions that tell apart what a block takes together, for each of them by itself."""
+    """Yield expressions by which every construct that combines rows tells them apart."""
     group = node.args.get("group")
     windows = [p for item in node.selects for p in parts(item) if isinstance(p, exp.Window)]
     if group is not None:

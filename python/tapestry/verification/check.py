@@ -1,4 +1,4 @@
-"""A run checked against the definition: what is looked at, asked, and found.
+"""Checks a run against the definition: chooses what to compare, compares, and collects findings.
 
 ``full`` looks at every event instant since time began and at every row. ``sample`` looks at t, at
 some instants of new rows and others by chance, over one turn's range of the driving table.
@@ -30,7 +30,7 @@ ENOUGH, NOT_TOO_MUCH = "enough", "not_too_much"
 
 @dataclass(frozen=True)
 class Sample:
-    """How much a sample looks at.
+    """The size of a sample.
 
     ranges
         The turn's ranges of the driving tables' arrival columns.
@@ -70,7 +70,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Finding:
-    """One answer that is missing or too much.
+    """One answer that is missing, or one row that is too much.
 
     reason
         missing; early (an answer before its ``_matched_at``), absent (none at it), twice, outside
@@ -91,7 +91,7 @@ class Finding:
 
 @dataclass
 class Result:
-    """What came of one kind of check."""
+    """The result of one kind of check."""
 
     kind: str
     checked_rows: int = 0
@@ -103,7 +103,7 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """Was nothing found?"""
+        """Whether nothing was found."""
         return not self.violations
 
     def add(self, findings: Iterable[Finding]) -> None:
@@ -115,7 +115,7 @@ class Result:
 
 
 class Check:
-    """One run's rows against one definition."""
+    """The check of one run's rows against one definition."""
 
     def __init__(
         self, definition: Definition, rows: RunRows, ask: Ask, published: Callable[[], str] = str
@@ -128,7 +128,7 @@ class Check:
 
     # -- the levels ---------------------------------------------------------------------------
     def full(self) -> tuple[Result, Result]:
-        """Every event instant, every row."""
+        """Compare every row, at every event instant."""
         rows = self.rows
         events = self.events(rows.start, rows.t) if rows.start <= rows.t else []
         for arm in self.arms():
@@ -144,7 +144,7 @@ class Check:
         return self.enough, self.not_too_much
 
     def sample(self, sample: Sample) -> tuple[Result, Result]:
-        """A part of the rows at some instants."""
+        """Compare a part of the rows, at some instants."""
         if self.rows.start > self.rows.t:  # time has not begun: there can be no row
             return self.full()
         rows, random = self.rows, Random(sample.seed)
@@ -182,7 +182,7 @@ class Check:
         return self.enough, self.not_too_much
 
     def own_text(self, instants: Iterable[datetime], sampled: bool = False) -> None:
-        """Compare what was read of the author's text with what the text itself answers."""
+        """Compare the answers of the query as it was read with those of the author's own text."""
         chosen = spread(s for s in {*instants, self.rows.t} if self.rows.start <= s <= self.rows.t)
         said, findings = ask_own_text(self.definition, chosen, self.findings, sampled)
         self.enough.own_text = self.not_too_much.own_text = said
@@ -217,7 +217,7 @@ class Check:
         return True
 
     def with_found_instants(self, comparison: Comparison, chosen: Chosen) -> Chosen:
-        """Given instants, and those of some new rows, and just before these.
+        """Return the given instants, those of some new rows, and those just before them.
 
         Of new rows outside of the ranges their driving row is in the ranges then.  The same
         statement tells whether the new rows are well formed.
@@ -242,7 +242,7 @@ class Check:
 
     # -- their steps --------------------------------------------------------------------------
     def well_formed(self, comparison: Comparison) -> None:
-        """Every row lies in the window, every answer comes once."""
+        """Check that every row lies in the window, and every answer comes once."""
         checked, found = self.wrong_ones(comparison.outside, Chosen(()))
         self.not_too_much.checked_rows += checked
         self.judge(found)
@@ -250,12 +250,12 @@ class Check:
     def wrong_ones(
         self, write: Callable[[Chosen], str], chosen: Chosen
     ) -> tuple[int, list[Finding]]:
-        """How many pairs were looked at, and the first page of the wrong ones, if there are any."""
+        """Return how many pairs were compared, and the first page of wrong ones, if any."""
         ((checked, wrong),) = self.ask(write(replace(chosen, counted=True)))
         return int(checked), self.findings(write(chosen)) if wrong else []
 
     def findings(self, statement: str) -> list[Finding]:
-        """What a statement lists as wrong."""
+        """Return the findings that a statement lists."""
         found = []
         for reason, us, matched, id_, key, *values in self.ask(statement):
             at = None if us is None else from_micros(us)
@@ -296,7 +296,7 @@ class Check:
                 self.not_too_much.add([finding])
 
     def delivered_again(self, comparison: Comparison, sample: Sample) -> None:
-        """Some of the new rows, asked at the instants at which their values were published before.
+        """Check some new rows at the instants at which their values were published before.
 
         An answer that holds again held at none of the instants around; there it did.
         """
@@ -331,7 +331,7 @@ class Check:
     def earlier(
         self, comparison: Comparison, missing: Sequence[Finding], ranges: tuple[Range, ...]
     ) -> dict[Finding, bool]:
-        """For each of some answers: was it one at an instant up to tau?
+        """Return, for each of some answers, whether it was one at an instant up to tau.
 
         First at tau and where the published rows of these values say so, which is nearly always
         enough; then at every event instant since time began.
@@ -374,7 +374,7 @@ class Check:
 
 
 def note_instants(results: Iterable[Result], count: int) -> None:
-    """Remember that was looked at so many instants, or at more before."""
+    """Raise the number of checked instants in results to ``count``, if it is less."""
     for result in results:
         result.instants = max(result.instants, count)
 
@@ -386,7 +386,7 @@ def between(random: Random, low: datetime, high: datetime) -> datetime:
 
 
 def around(instants: Iterable[datetime]) -> tuple[Range, ...]:
-    """At most ``APART`` ranges that hold all of some instants, and little else."""
+    """Return at most ``APART`` ranges that hold all of some instants, and little else."""
     ordered = sorted(instants)
     gaps = sorted(range(1, len(ordered)), key=lambda n: ordered[n - 1] - ordered[n])
     cuts = [0, *sorted(gaps[: APART - 1]), len(ordered)]

@@ -1,4 +1,4 @@
-"""What a comparison is about: the rows of a run, and how much of them is looked at."""
+"""The subject of a comparison: the rows of a run, and the part of them that is compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tapestry.verification.restriction import Range
 
 @dataclass(frozen=True)
 class RunRows:
-    """The rows of a run, and the instants that they are about.
+    """The rows of a run, and the instants that count for them.
 
     relation
         What may stand behind FROM: the select list, ``_matched_at``, ``_key``.
@@ -27,13 +27,13 @@ class RunRows:
 
     @property
     def last(self) -> datetime | None:
-        """The last instant of the runs before; None where nothing counts up to there."""
+        """The last instant of the runs before; None if no earlier instant counts."""
         return None if self.tau is None or self.tau < self.start else self.tau
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a comparison looks at.
+    """The part of the rows and instants that a comparison covers.
 
     instants
         Given ones.  ``found_instants`` finds others: the ``_matched_at`` of so many new rows

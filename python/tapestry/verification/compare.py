@@ -1,4 +1,4 @@
-"""New rows beside the definition: the statements that list what is missing and what is too much.
+"""Compares new rows with the definition: statements that list missing answers and surplus rows.
 
     enough          every (key, v) of Q(s), s checked in (tau, t], is among the new rows or was an
                     answer at some s' <= tau
@@ -64,7 +64,7 @@ class Comparison:
         return f"SELECT {', '.join(items)} FROM ({self.formed(given, of_turn)}) AS f"
 
     def both(self, chosen: Chosen) -> str:
-        """What is missing and what is too much, from one evaluation of the answers.
+        """Return SQL for missing answers and surplus rows, from one evaluation of the answers.
 
         Rows of (reason, instant in µs, _matched_at in µs, id, key, values as text), or counts.
         """
@@ -72,7 +72,7 @@ class Comparison:
         return self.definition.statement(ctes, self.listed("judged", chosen))
 
     def enough_in_part(self, chosen: Chosen) -> str:
-        """What is missing, of the answers that a part of the driving table gives.
+        """Return SQL for missing answers, of those that a part of the driving table gives.
 
         Whether a value was an answer at tau is asked of all of the table.
         """
@@ -94,7 +94,7 @@ class Comparison:
         return self.definition.statement(ctes, self.listed("left_over", chosen, missing=True))
 
     def not_too_much_in_part(self, chosen: Chosen) -> str:
-        """What is too much among some of the new rows, each asked at its own instants."""
+        """Return SQL for surplus rows among some new rows, each at its own instants."""
         values = ", ".join(f"f.{name} AS _v{n}" for n, name in enumerate(self.names, start=1))
         start = self.definition.instant(self.rows.start)
         probes = [
@@ -117,7 +117,7 @@ class Comparison:
         return self.definition.statement(ctes, self.listed("judged", chosen))
 
     def delivered_before(self, published: str, chosen: Chosen) -> str:
-        """(id, _matched_at in µs, stamp) of some new rows whose values were published before.
+        """Return SQL for (id, _matched_at in µs, stamp) of new rows published before.
 
         The stamp is the new row's, NULL where its key tells none.
         """
@@ -131,7 +131,7 @@ class Comparison:
     def again(
         self, ids: Sequence[str], instants: Sequence[datetime], ranges: tuple[Range, ...]
     ) -> str:
-        """What is too much among the new rows with these ids, asked at these instants.
+        """Return SQL for surplus rows among new rows with these ids, at these instants.
 
         ``ranges`` hold the stamps of those to be asked about; () asks about all.
         """
@@ -147,7 +147,7 @@ class Comparison:
         return self.definition.statement(ctes, self.listed("judged", Chosen(())))
 
     def outside(self, chosen: Chosen) -> str:
-        """Rows with a ``_matched_at`` outside of the window, and answers that come twice."""
+        """Return SQL for rows with ``_matched_at`` outside of the window, and repeated answers."""
         return f"WITH judged AS ({self.formed(Given())})\n{self.listed('judged', chosen)}"
 
     def earlier(
@@ -180,7 +180,7 @@ class Comparison:
         return f"SELECT DISTINCT {us} FROM {self.rows.relation} WHERE {MATCHED_AT} IS NOT NULL"
 
     def own_instants(self, count: int, seed: str) -> str:
-        """The ``_matched_at`` of so many of the new rows, as if by chance, in µs."""
+        """Return SQL for the ``_matched_at``, in µs, of ``count`` pseudo-random new rows."""
         us = self.definition.micros(MATCHED_AT)
         return f"SELECT DISTINCT {us} FROM ({self.some(Chosen((), count, seed=seed))}) AS some_rows"
 
@@ -192,7 +192,7 @@ class Comparison:
 
     # -- their parts --------------------------------------------------------------------------
     def mine(self, alias: str) -> str:
-        """A new row belongs to this arm."""
+        """Return the condition that a new row belongs to this arm."""
         return f"({alias}.{KEY} = '{self.arm}' OR {alias}.{KEY} LIKE '{self.arm}{keys.PART}%')"
 
     def formed(self, given: Given, of_turn: str = "TRUE") -> str:
@@ -235,21 +235,21 @@ class Comparison:
         )
 
     def some(self, chosen: Chosen) -> str:
-        """So many of the new rows as ``picks`` says, as if by chance."""
+        """Return SQL for ``picks`` of the new rows, pseudo-randomly chosen."""
         order = f"md5({KEY} || {text_of(MATCHED_AT)} || {self.definition.text(chosen.seed)})"
         return f"{self.fresh(Chosen(()))} ORDER BY {order}, {self.names[0]} LIMIT {chosen.picks}"
 
     @property
     def tells_turns(self) -> bool:
-        """Does the key of a new row say what its driving row's arrival column does?"""
+        """Whether the key of a new row has its driving row's arrival as a stamp."""
         return self.driver is not None and self.driver.first and not self.by_value
 
     def stamp(self, alias: str) -> str:
-        """What it says, in µs; NULL where the key does not say."""
+        """Return SQL for the stamp of a key, in µs; NULL if the key has none."""
         return keys.first_stamp(f"{alias}.{KEY}") if self.tells_turns else "CAST(NULL AS BIGINT)"
 
     def in_turn(self, stamp: str, ranges: Sequence[Range], given: Given) -> str:
-        """The driving row of a new row lies in the ranges; '' where its key does not tell."""
+        """Return the condition that a driving row lies in the ranges; '' if keys do not tell."""
         if not ranges or not self.tells_turns:
             return ""
         bounds = ([given.name(str(micros(end))) for end in ends] for ends in ranges)
@@ -304,11 +304,11 @@ class Comparison:
         return id_of(alias, self.definition)
 
     def same(self, one: str, other: str) -> str:
-        """Two rows are the same answer with the same values."""
+        """Return the condition that two rows are the same answer with the same values."""
         return f"{one}.{KEY} = {other}.{KEY} AND {self.same_values(one, other)}"
 
     def same_values(self, one: str, other: str) -> str:
-        """Two rows have the same values."""
+        """Return the condition that two rows have the same values."""
         return " AND ".join(
             f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in self.names
         )
@@ -333,13 +333,13 @@ def text_of(column: str) -> str:
 
 
 def _factors(seed: str, count: int, given: Given) -> list[str]:
-    """The names of so many numbers, as if by chance."""
+    """Return names of ``count`` pseudo-random numbers."""
     numbers = (Random(f"{seed} {n}").randrange(1, PRIME) for n in range(count))
     return [given.name(str(number)) for number in numbers]
 
 
 def _some(values: Sequence[str], us: str, factors: Sequence[str], condition: str) -> list[str]:
-    """SQL: values of a row for each factor, of those that fulfil a condition, as if by chance.
+    """Return SQL for values of a row for each factor, pseudo-randomly chosen under a condition.
 
     An order by remainders of an instant is another one for each factor, and costs little.
     """
@@ -351,7 +351,7 @@ def _some(values: Sequence[str], us: str, factors: Sequence[str], condition: str
 
 
 def _counts(wrong: str) -> str:
-    """SQL: how many, and how many of them wrong."""
+    """Return SQL for the number of rows, and the number of wrong ones."""
     return f"COUNT(*) AS checked, COUNT(CASE WHEN {wrong} THEN 1 END) AS wrong"
 
 

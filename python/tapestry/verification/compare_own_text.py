@@ -1,4 +1,4 @@
-"""Compare the reading of the author's text with the text itself: equal answers at some instants."""
+"""Compares the answers of the query as it was read with those of the author's text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EXACT = frozenset({"tinyint", "smallint", "int", "decimal"})
 
 
 def spread(instants: Iterable[datetime]) -> list[datetime]:
-    """Some instants: the first, the last, and others between, evenly.
+    """Return some instants: the first, the last, and others between, evenly.
 
     >>> [at.day for at in spread(datetime(2026, 1, day) for day in range(1, 31))]
     [1, 10, 20, 30]
@@ -44,7 +44,7 @@ def ask_own_text(
     ask: Callable[[str], list[_F]],
     sampled: bool = False,
 ) -> tuple[str, list[_F]]:
-    """Say in words what came of asking, and list what differs; ``ask`` lists what is found.
+    """Return the result of the comparison in words, and the differences that ``ask`` lists.
 
     Each instant reads all rows of the sources. So ``sampled`` asks at the last one only where these
     are large, and at none where they are larger still. An error of the engine is no finding: it may
@@ -71,7 +71,7 @@ def ask_own_text(
 
 
 def own_text_statement(definition: Definition, chosen: Sequence[datetime]) -> str:
-    """Lists what only the author's own text has as an answer at an instant, or only the definition.
+    """Return SQL for answers that only the author's text has, or only the definition.
 
     Rows of (reason, instant in µs, NULL, id, key, values as text). Raises NotReplaced where the
     text cannot be asked: it leaves the order of equal rows open, or its words alone do not tell
@@ -100,7 +100,7 @@ def own_text_statement(definition: Definition, chosen: Sequence[datetime]) -> st
 
 
 def _rounds(node: exp.AggFunc) -> bool:
-    """May its value depend on the order of its rows? Queries with any other such are refused.
+    """Return whether a value may depend on the order of rows; queries with others are refused.
 
     Spark adds up whole numbers as DOUBLE for their average: exact up to 2^53.
     """

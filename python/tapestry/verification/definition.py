@@ -1,4 +1,4 @@
-"""The definition of one model over its pinned sources: what every check asks."""
+"""The definition of one model over its pinned sources, which every check evaluates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from tapestry.verification.threader import Threader
 
 
 def is_own(column: str) -> bool:
-    """Is it the name of a column that statements of checks put beside those of the select list?
+    """Return whether checks' statements have a column of this name beside those of the query.
 
     >>> is_own("_KEY"), is_own("_t_at"), is_own("_times")
     (True, True, False)
@@ -54,7 +54,7 @@ def is_own(column: str) -> bool:
 
 @dataclass(frozen=True)
 class Definition:
-    """A query, resolved, and how its sources are read.
+    """A resolved query, and the scans of its sources.
 
     columns
         Names of the select list, without its audit columns.
@@ -109,12 +109,12 @@ class Definition:
 
     @property
     def joins_nothing(self) -> bool:
-        """Is it a choice among the rows of one table, each an answer by itself?"""
+        """Whether each answer is one row of a single table."""
         return not any(self.by_value) and len(list(self.tree.find_all(exp.Table))) == 1
 
     @property
     def may_hold_again(self) -> bool:
-        """Can an answer hold, cease to hold, and hold again?"""
+        """Whether an answer can hold, cease to hold, and hold again."""
         return may_hold_again(self.tree, bool(self.ending))
 
     @property
@@ -139,7 +139,7 @@ class Definition:
         return f"SELECT * FROM (\n{rows}\n) AS _r({', '.join(names)}, {AT}, {KEY})"
 
     def in_bucket(self, arm: int, digit: str) -> Definition | None:
-        """The definition of which an arm has one bucket of its groups; None where it has no key."""
+        """Return the definition with one bucket of an arm's groups; None if it has no key."""
         tree = self.tree.copy()
         node, ctes = list(arms(tree, {}))[arm - 1]
         key = shown_key(node, ctes) if self.by_value[arm - 1] else ()
@@ -155,20 +155,20 @@ class Definition:
         return replace(self, tree=tree)
 
     def bucket_rows(self, relation: str, arm: int, digit: str) -> str:
-        """Of rows with the columns of the select list those of a bucket of an arm's groups."""
+        """Return SQL for the rows of a relation in a bucket of an arm's groups."""
         key = [self.columns[place] for place in shown_key(*list(arms(self.tree, {}))[arm - 1])]
         condition = in_bucket(key, digit, "n").sql(self.dialect)
         return f"(SELECT * FROM {relation} AS n WHERE {condition})"
 
     def driver(self, arm: int) -> Driver | None:
-        """The relation whose rows take turns in an arm; None where none does."""
+        """Return the relation whose rows take turns in an arm; None if there is none."""
         if gathers_at_depth(*list(arms(self.tree, {}))[arm - 1]):
             return None
         node, ctes = self._first_block(arm)
         return driver(node, ctes, frozenset(self.appended))
 
     def turn_rows(self, arm: int, ranges: Sequence[Range]) -> str:
-        """The rows of an arm's driving table in the ranges: what of them the arm uses, by itself.
+        """Return SQL for an arm's driving rows in the ranges, with the columns that it uses.
 
         Raises ValueError where none drives, or one inside a derived table.
         """
@@ -226,13 +226,13 @@ class Definition:
         return self.at_micros(str(micros(s)))
 
     def at_micros(self, micros: str) -> str:
-        """What turns microseconds since 1970 into an instant."""
+        """Return SQL for the instant of a number of microseconds since 1970."""
         if self.dialect == "duckdb":
             return f"CAST(make_timestamp({micros}) AS TIMESTAMPTZ)"
         return f"timestamp_micros({micros})"
 
     def micros(self, instant: str) -> str:
-        """What turns an instant into microseconds since 1970."""
+        """Return SQL for the microseconds since 1970 of an instant."""
         return f"{'epoch_us' if self.dialect == 'duckdb' else 'unix_micros'}({instant})"
 
     def text(self, text: str) -> Sql:

@@ -1,4 +1,4 @@
-"""Event instants: between two of them nothing changes, so that looking at them is looking at all.
+"""Finds event instants: nothing changes between two of them, so checking them checks all.
 
 ``Q(s)`` changes where a row arrives or ends, and where a comparison with the clock changes its
 mind. Such a comparison is monotone in s (what is not is refused as a model), so its order
@@ -83,7 +83,7 @@ def _flips(definition: Definition, low: int, high: int) -> Iterator[str]:
 
 
 def _flips_of(definition: Definition, pair: Pair, low: int, high: int) -> Iterator[str]:
-    """The two instants at which one pair leaves its first order and reaches its last."""
+    """Yield the two instants at which a pair leaves its first order and reaches its last."""
     columns = list(dict.fromkeys(pair.left.find_all(exp.Column)))
     columns += [c for c in dict.fromkeys(pair.right.find_all(exp.Column)) if c not in columns]
     listed = ", ".join(f"{c.sql(definition.dialect)} AS _c{n}" for n, c in enumerate(columns, 1))

@@ -1,4 +1,4 @@
-"""The FROM clause of a block over instants.
+"""Writes the FROM clause of a block over instants.
 
     FROM instants AS _i JOIN each table ON its arrival <= _i._s [AND _i._s < its end]
 
@@ -70,7 +70,7 @@ class FromClause:
         return rows
 
     def in_order(self, rows: Rows) -> Rows:
-        """One relation after the other, visible at the instant of the rows."""
+        """Add one relation after the other, visible at the instant of the rows."""
         for node in self.relations:
             side = node.side if isinstance(node, exp.Join) else ""
             on = node.args.get("on") if isinstance(node, exp.Join) else None
@@ -88,7 +88,7 @@ class FromClause:
     def relation(
         self, node: exp.Expr, instant: exp.Expr
     ) -> tuple[exp.Expr, list[exp.Expr], exp.Expr]:
-        """A table or derived table; when its rows are there at ``instant``; its key's part."""
+        """Return a table or derived table, conditions of visibility, and its part of the key."""
         alias = node.alias_or_name
         if isinstance(node, exp.Table) and (source := relation_of(node, self.ctes)):
             visible: list[exp.Expr] = []
@@ -124,7 +124,7 @@ class FromClause:
 
     # -- RIGHT, FULL, parentheses -------------------------------------------------------------
     def multiplied(self) -> Rows:
-        """Every relation is there once for each instant, joins are equal on it."""
+        """Return every relation once for each instant, with joins equal on it."""
         rows = Rows(exp.Select(), exp.null())
         first, *joins = self.relations
         build.add_from(rows.select, self.carried(rows, first))
@@ -179,7 +179,8 @@ class FromClause:
 
 
 def _sees(on: exp.Expr, joined_one: exp.Expr) -> bool:
-    """Does a subquery of an ON condition name what is joined, or has it none?
+    """Return whether a subquery of ON uses columns of the joined relation, or has no columns
+    around.
 
     Both sides are of one instant, so either's will do. Spark takes no subquery that sees both.
     """

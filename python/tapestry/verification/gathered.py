@@ -1,4 +1,4 @@
-"""Aggregates, LIMIT and grouping sets at many instants: each instant's rows by themselves.
+"""Evaluates aggregates, LIMIT and grouping sets at many instants, each by itself.
 
 GROUP BY k, HAVING      GROUP BY k, _s
 ROLLUP (k)              ROLLUP (k), _s: over no rows no set has a row, ``()`` neither (Spark)
@@ -29,7 +29,7 @@ THERE = "_a0"
 
 
 def under(query: exp.Query, alias: str, names: Sequence[str]) -> exp.Subquery:
-    """``(query) AS alias(names)``: names of our own, for an author's may be there twice."""
+    """Return ``(query) AS alias(names)``, generated names, as the author's may be repeated."""
     columns = [exp.to_identifier(name) for name in names]
     return exp.Subquery(
         this=query, alias=exp.TableAlias(this=exp.to_identifier(alias), columns=columns)
@@ -37,7 +37,7 @@ def under(query: exp.Query, alias: str, names: Sequence[str]) -> exp.Subquery:
 
 
 def numbered_names(letter: str, count: int) -> list[str]:
-    """Names of columns of our own."""
+    """Return generated names of columns."""
     return [f"_{letter}{number}" for number in range(1, count + 1)]
 
 
@@ -85,7 +85,7 @@ def without_limit(node: exp.Expr) -> tuple[exp.Expr, list[exp.Ordered]]:
 def first_rows(
     rows: exp.Query, node: exp.Expr, ordered: Sequence[exp.Ordered], alias: str
 ) -> exp.Select:
-    """Of the rows of each instant those that LIMIT and OFFSET leave, under the author's names."""
+    """Return the rows of each instant that LIMIT and OFFSET keep, under the author's names."""
     assert isinstance(node, exp.Query)
     names = node.named_selects
     extra = sum(str(one.this.name).startswith("_o") for one in ordered)
@@ -136,7 +136,7 @@ def rows_of(node: exp.Select) -> tuple[exp.Select, dict[exp.Expr, str]]:
 
 
 def over_rows(node: exp.Expr, names: dict[exp.Expr, str], alias: str) -> exp.Expr:
-    """An item or a condition over the rows ``alias``; its aggregates are of rows that are there."""
+    """Return an item or condition over the rows ``alias``; aggregates count existing rows only."""
     node = node.copy()
     holder = exp.Paren(this=node)
     for part in list(parts(node)):
@@ -180,7 +180,7 @@ def from_instants(rows: exp.Query, alias: str, instants: str) -> exp.Select:
 
 # -- groups and windows -----------------------------------------------------------------------
 def partitioned(node: exp.Expr, instant: exp.Expr) -> exp.Expr:
-    """The window functions in an item or condition: of the rows of an instant; in place."""
+    """Partition the window functions in an item or condition by the instant, in place."""
     for window in [part for part in parts(node) if isinstance(part, exp.Window)]:
         window.set("partition_by", [*(window.args.get("partition_by") or []), instant.copy()])
     return node
@@ -205,7 +205,7 @@ def one_by_one(node: exp.Expr) -> exp.Expr:
 
 
 def has_sets(select: exp.Expr) -> bool:
-    """Does a SELECT group by grouping sets?"""
+    """Return whether a SELECT groups by grouping sets."""
     group = select.args.get("group")
     return group is not None and group.find(*GROUPING_SETS) is not None
 
@@ -214,7 +214,7 @@ def has_sets(select: exp.Expr) -> bool:
 def narrowed(
     query: exp.Query, names: Sequence[str], restriction: Restriction, alias: str
 ) -> exp.Query:
-    """Of rows with ``_s`` those that are looked at: chosen when they are made, never before."""
+    """Return the rows with ``_s`` that a check covers, chosen after they are computed."""
     if not restriction.matching and not restriction.ids:
         return query
     own = numbered_names("c", len(names))

@@ -1,4 +1,4 @@
-"""What differs from run to run, given to a statement as a row of data beside its text.
+"""Passes values that differ from run to run to a statement as a row of data.
 
 Spark makes code of a statement, with the numbers that stand in it, and compiles what it has not
 compiled before; new code is slow until Java has compiled it too.  Where instants and ranges are
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 
 class Given:
-    """The row in the making: ``name`` it where it is needed, then put ``relation`` into the FROM.
+    """The row under construction: ``name`` each value, then put ``relation`` into the FROM.
 
     >>> given = Given()
     >>> f"SELECT x > {given.name('7')} FROM t CROSS JOIN {given.relation}"

@@ -1,4 +1,4 @@
-"""Can an answer hold, cease to hold, and hold again?
+"""Tells whether an answer can hold, cease to hold, and hold again.
 
 Not where its derivation holds under an AND of conditions of which each holds over one interval of
 time: those without the clock and without subqueries never change; a comparison with the clock
@@ -24,7 +24,7 @@ COUNTED = (exp.AggFunc, exp.Having, exp.Qualify, exp.Window, exp.Limit, exp.Offs
 
 
 def may_hold_again(tree: exp.Expr, ending: bool = False) -> bool:
-    """Can it, for all that is known of a resolved query? ``ending``: rows of its sources end."""
+    """Return whether an answer may hold again; ``ending``: rows of its sources end."""
     if ending and tree.find(exp.Exists) is not None:
         return True  # the row that kept it from holding may go
     if tree.find(*COUNTED) is not None or any(join.side for join in tree.find_all(exp.Join)):
@@ -37,7 +37,7 @@ def may_hold_again(tree: exp.Expr, ending: bool = False) -> bool:
 
 
 def _holds_once(select: exp.Select, ctes: Ctes) -> bool:
-    """Do its rows, with the values they have, if those that it reads do?"""
+    """Return whether rows hold once, with their values, if those they are made of do."""
     if any(contains_now(item) or item.find(exp.Query) for item in select.selects):
         return False
     return all(_one_interval(part, ctes) for part in _conjuncts(select))

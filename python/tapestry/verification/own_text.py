@@ -1,4 +1,4 @@
-"""The author's own text at an instant: its relations and clocks are replaced where they stand.
+"""The author's own text at an instant, with relations and clocks replaced in place.
 
 All else that is asked of the definition is written anew from the tree that was read of the text. If
 the text was read wrongly, that is wrong, too. Here no word of the author's is written again: names
@@ -39,12 +39,12 @@ _NAMED = (TokenType.DOT, TokenType.ALIAS)
 
 
 class NotReplaced(Exception):
-    """The words of a text alone do not tell what stands for a relation or the clock."""
+    """A text whose words alone do not tell its relations and clocks."""
 
 
 @dataclass(frozen=True)
 class _Edit:
-    """From where to where in a text stands a relation, a clock, or (without a name) nothing."""
+    """A position in a text of a relation, a clock, or (without a name) a part to remove."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Answers beside new rows: one row for each pair of an answer and the new row that delivers it.
+"""Pairs answers with the new rows that deliver them, one row for each pair.
 
 An answer holds at many of the instants that are looked at.  What is asked of these is their first,
 and whether ``_matched_at`` is among them: a set of bits, one for each instant.  So both kinds of
@@ -55,7 +55,8 @@ def numbered(relation: str) -> Ctes:
 
 
 def judged(names: Sequence[str], most: int, only_new: bool = False) -> Ctes:
-    """From ``answers``, ``numbered`` and ``fresh`` to ``judged``: pairs, each with what is wrong.
+    """Return the CTEs from ``answers``, ``numbered`` and ``fresh`` to ``judged``: pairs with
+    faults.
 
     ``names`` are the columns of the values, ``most`` is how many instants are numbered at most;
     ``only_new`` leaves out what no new row delivers, and needs no ``_t_new``.  The columns of

@@ -1,4 +1,4 @@
-"""Refuse what no check can ask of the definition yet."""
+"""Refuses queries that no check can compare with the definition yet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ORDERED = (exp.Last, exp.LastValue, exp.NthValue)
 
 
 def refuse_unchecked(tree: exp.Query) -> None:
-    """Raise Refusal for values that hang on the order of equal rows."""
+    """Raise Refusal for values that depend on the order of equal rows."""
     for window in tree.find_all(exp.Window):
         if window.this.find(*ORDERED) is not None and not by_place(window):
             raise Refusal(

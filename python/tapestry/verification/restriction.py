@@ -1,4 +1,4 @@
-"""Which answers a check looks at: a range of one FROM table, or the values of given rows."""
+"""Restricts a check to some answers: by a range of one FROM table, or by values of given rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Range = tuple[datetime, datetime]
 
 @dataclass(frozen=True)
 class Restriction:
-    """What of ``Q(s)`` is computed.
+    """The part of ``Q(s)`` that is computed.
 
     ranges
         Only derivations whose row of the driving table has its arrival column in one of these; ()
@@ -44,12 +44,12 @@ class Restriction:
 
     @property
     def unranged(self) -> Restriction:
-        """Without the ranges: for a side whose missing rows would make answers (EXCEPT's right)."""
+        """Without ranges, for a side whose missing rows would make answers (EXCEPT's right)."""
         return Restriction((), self.matching, self.ids)
 
     @property
     def only_ranges(self) -> Restriction:
-        """What holds for a derived table that drives: its values are not the answer's."""
+        """The ranges alone, for a driving derived table: its values are not the answer's."""
         return Restriction(self.ranges)
 
 
@@ -58,7 +58,7 @@ WHOLE = Restriction()
 
 @dataclass(frozen=True)
 class Driver:
-    """The relation of a FROM clause whose rows take turns: the one that a range cuts down.
+    """The relation of a FROM clause whose rows take turns, to which ranges are applied.
 
     alias
         Its name in the FROM clause; ``depth`` derived tables further down is ``source``.
@@ -73,7 +73,7 @@ class Driver:
 
 
 def driver(select: exp.Expr, ctes: Ctes, appended: frozenset[str]) -> Driver | None:
-    """The first relation that has a row in every derivation, and an arrival.
+    """Return the first relation that has a row in every derivation, and an arrival.
 
     Restricting it leaves out derivations and changes none; a restriction of the null side of an
     outer join would make up rows without a match, and one of what is aggregated, ranked or limited
@@ -119,7 +119,7 @@ def arrival_column(catalog: Catalog, source: str) -> Column:
 
 
 def in_ranges(alias: str, column: Column, ranges: Sequence[Range]) -> exp.Expr:
-    """The table's arrival column lies in one of the ranges: file statistics leave out the rest."""
+    """Return the condition that the arrival is in one of the ranges; files are skipped by it."""
     reference: exp.Expr = exp.column(column.name.lower(), table=alias)
     if column.type != "timestamp":
         reference = exp.cast(reference, "timestamptz")
@@ -140,6 +140,6 @@ def in_ranges(alias: str, column: Column, ranges: Sequence[Range]) -> exp.Expr:
 
 
 def has_id(values: Sequence[exp.Expr], ids: Sequence[str]) -> exp.Expr:
-    """A row of these values is one of the wanted ones."""
+    """Return the condition that a row of these values is one of the wanted ones."""
     listed = [exp.Literal.string(one) for one in ids]
     return exp.In(this=keys.of_values(values), expressions=listed)

@@ -1,4 +1,4 @@
-"""Which rows of the driving tables time itself makes answers, or ends as such, in a window.
+"""Finds the driving rows that become or cease to be answers by time alone in a window.
 
 ``now() > m.ts + interval 28 days`` is about messages that arrived four weeks before the window: a
 sample of what arrived in it would not see one of them. So the order of the two sides is asked at
@@ -27,7 +27,7 @@ MOST = 2
 
 
 def ripe_ranges(definition: Definition, ask: Ask, tau: datetime, t: datetime) -> tuple[Range, ...]:
-    """The ranges of the arrival column, one for each comparison of it alone with the clock."""
+    """Return ranges of the arrival column, one for each comparison of it alone with the clock."""
     drivers = _drivers(definition)
     pairs = [pair for pair in Atoms().of(definition.tree) if _of_one(definition, pair, drivers)]
     texts = list(dict.fromkeys(_ordered(definition, pair) for pair in pairs))[:MOST]
@@ -46,7 +46,7 @@ def _drivers(definition: Definition) -> set[str]:
 
 
 def _of_one(definition: Definition, pair: Pair, drivers: set[str]) -> bool:
-    """Does a pair read the arrival column of one driving table, and nothing else?"""
+    """Return whether a pair reads the arrival column of one driving table, and nothing else."""
     if len(pair.tables) != 1 or not drivers.issuperset(pair.tables.values()):
         return False
     arrival = arrival_column(definition.catalog, *pair.tables.values())
@@ -60,7 +60,7 @@ def _columns(pair: Pair) -> list[exp.Column]:
 
 
 def _ordered(definition: Definition, pair: Pair) -> str:
-    """The order of both sides as SQL, over ``NOW`` and ``VALUE``."""
+    """Return SQL for the order of both sides, over ``NOW`` and ``VALUE``."""
     (column,) = _columns(pair)
     kind = arrival_column(definition.catalog, *pair.tables.values()).type
     of_its_type = exp.cast(exp.column(VALUE), exp.DataType.build(kind, dialect="spark"))
@@ -70,7 +70,7 @@ def _ordered(definition: Definition, pair: Pair) -> str:
 
 
 def _bound(definition: Definition, text: str, s: datetime) -> str:
-    """SQL: the first value at which the order at s is another than that of the lowest, in µs."""
+    """Return SQL for the first value whose order at s differs from that of the lowest, in µs."""
     at_s = text.replace(NOW, definition.instant(s))
 
     def at(us: str) -> str:

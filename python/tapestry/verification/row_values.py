@@ -1,4 +1,4 @@
-"""What the value of an expression can be, over values of single rows.
+"""Finds the possible values of an expression, over values of single rows.
 
     max(ts), lag(ts), …              the ts of some row; of no row NULL
     max(ts) - min(ts)                of two rows, that need not be the same
@@ -33,14 +33,14 @@ ROW = "\ufdd0"
 
 
 class Choices:
-    """Finds them; ``subqueries``: alias of the column that stands for one -> its query."""
+    """Finds possible values; ``subqueries``: alias of a subquery's column -> its query."""
 
     def __init__(self) -> None:
         self.rows: dict[int, int] = {}
         self.subqueries: dict[str, exp.Expr] = {}
 
     def of(self, node: exp.Expr) -> Iterator[exp.Expr]:
-        """What a value can be; the aliases of columns of other rows are marked (``alias_of``)."""
+        """Yield the possible values; aliases of other rows' columns are marked (``alias_of``)."""
         if isinstance(node, AROUND):
             yield from self.of(node.this)
         elif isinstance(node, OF_A_ROW):
@@ -73,7 +73,7 @@ class Choices:
             yield from self.combined(node)
 
     def combined(self, node: exp.Expr) -> Iterator[exp.Expr]:
-        """Every combination of what the operands can be."""
+        """Yield every combination of the possible values of the operands."""
         children = [child for child in node.iter_expressions() if _has_rows(child)]
         if not children:
             yield node.copy()
@@ -90,7 +90,7 @@ class Choices:
 
 
 def alias_of(column: exp.Column) -> tuple[str, str]:
-    """The alias that an author gave, and what tells another row from the block's own."""
+    """Return the author's alias, and a mark that tells another row from the block's own."""
     alias, _, number = column.table.partition(ROW)
     return alias, number
 
@@ -123,19 +123,19 @@ def _branches(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def null_like(node: exp.Expr) -> exp.Expr:
-    """NULL of the type of a value, where that is known."""
+    """Return NULL of the type of a value, if the type is known."""
     if node.type is None or node.is_type("unknown", "null"):
         return exp.null()
     return exp.cast(exp.null(), node.type.copy())
 
 
 def compares_clock(left: exp.Expr, right: exp.Expr) -> bool:
-    """Does a comparison's own truth hang on the clock, not only that of comparisons in it?"""
+    """Return whether a comparison itself depends on the clock, not only one nested in it."""
     return any(_reads_clock(side) for side in (left, right))
 
 
 def own_parts(node: exp.Expr) -> Iterator[exp.Expr]:
-    """What a value is made of, but for queries and comparisons, which change by themselves."""
+    """Return the parts of a value, except queries and comparisons, which change by themselves."""
 
     def apart(part: exp.Expr) -> bool:
         return isinstance(part, (exp.Query, exp.Where, *OWN))

@@ -1,4 +1,4 @@
-"""What a FROM clause asks of the statement that it is a part of."""
+"""The interface by which a FROM clause uses the writer of its statement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RowWriter(Protocol):
     ending: frozenset[str]
 
     def name(self, kind: str) -> str:
-        """A new alias of our own."""
+        """Return a new generated alias."""
         ...
 
     def answers(

@@ -1,4 +1,4 @@
-"""A FROM clause in the making, what is known around a condition, and small pieces of SQL."""
+"""A FROM clause under construction, the context of a condition, and small builders of SQL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tapestry.sql.write import build
 
 @dataclass(frozen=True)
 class Around:
-    """What a condition stands in: the instant of its row, and perhaps a narrowed table.
+    """The context of a condition: the instant of its row, and perhaps a narrowed table.
 
     alias
         A table of the FROM clause of which only ``keys`` (rows under that alias) are looked at.
@@ -30,7 +30,7 @@ class Around:
 
 @dataclass
 class Rows:
-    """Its relations, what else must hold, the instant of its rows, the parts of their key."""
+    """A FROM clause: relations, further conditions, the instant and key parts of its rows."""
 
     select: exp.Select
     instant: exp.Expr
@@ -39,7 +39,7 @@ class Rows:
 
 
 def is_nested(node: exp.Expr) -> bool:
-    """Joins in parentheses?"""
+    """Return whether a node is a join in parentheses."""
     inside = node.this if isinstance(node, exp.Join) else node
     joins = bool(inside.args.get("joins")) and not isinstance(inside, exp.Select)
     return joins or encloses_relation(inside)
@@ -66,12 +66,12 @@ def operand(condition: exp.Expr) -> exp.Expr:
 
 
 def or_nothing(part: exp.Expr) -> exp.Expr:
-    """A key's part, where its relation may have no row."""
+    """Return a key's part, where its relation may have no row."""
     return exp.Coalesce(this=part, expressions=[keys.nothing()])
 
 
 def only_keys_of(where: exp.Expr, inner: set[str], around: Around) -> list[exp.Expr]:
-    """What a correlation implies for the inner rows, where few outer rows are looked at.
+    """Return conditions on inner rows that a correlation with few outer rows implies.
 
     ``r.parent = m.id`` with few m implies ``r.parent IN (SELECT m.id FROM m WHERE ...)``: the
     engine can send these keys to the scan of r instead of shuffling all of r.

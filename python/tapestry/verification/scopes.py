@@ -1,4 +1,4 @@
-"""Small facts about a resolved query's tree: CTEs in sight, arms, what counts by value."""
+"""Small facts about a resolved query's tree: visible CTEs, arms, counting by value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ctes = Mapping[str, tuple[exp.Expr, "Ctes"]]
 
 
 def opened(node: exp.Expr, ctes: Ctes) -> tuple[exp.Expr, Ctes]:
-    """A query out of its parentheses, and the CTEs that it sees."""
+    """Return a query without its parentheses, and the CTEs visible in it."""
     while True:
         with_ = node.args.get("with_")
         for cte in with_.expressions if with_ is not None else []:
@@ -38,12 +38,12 @@ def arms(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Expr, Ctes]]:
 
 
 def is_limited(node: exp.Expr) -> bool:
-    """Does LIMIT or OFFSET stand at a query itself?"""
+    """Return whether LIMIT or OFFSET stands at a query itself."""
     return node.args.get("limit") is not None or node.args.get("offset") is not None
 
 
 def skips_all(node: exp.Expr) -> bool:
-    """May LIMIT and OFFSET leave no row of a query that has one?"""
+    """Return whether LIMIT and OFFSET may remove all rows of a query."""
     limit = node.args.get("limit")
     none = limit is not None and not (
         isinstance(limit.expression, exp.Literal) and limit.expression.this not in ("0", "")
@@ -58,7 +58,7 @@ def items(node: exp.Expr) -> list[exp.Expr]:
 
 
 def has_aggregates(select: exp.Expr) -> bool:
-    """Do aggregates stand in a SELECT's own clauses (or HAVING, which makes one group of all)?"""
+    """Return whether a SELECT's own clauses have aggregates (or HAVING, which makes one group)."""
     if select.args.get("having") is not None:
         return True
     order = select.args.get("order") if is_limited(select) else None
@@ -67,25 +67,28 @@ def has_aggregates(select: exp.Expr) -> bool:
 
 
 def has_windows(select: exp.Expr) -> bool:
-    """Do window functions stand in a SELECT's own clauses?"""
+    """Return whether a SELECT's own clauses have window functions."""
     clauses = [*items(select), *(select.args.get(c) for c in ("order", "qualify"))]
     return any(isinstance(p, exp.Window) for c in clauses if c is not None for p in parts(c))
 
 
 def is_total(node: exp.Expr) -> bool:
-    """Aggregates without GROUP BY: one group of all rows, which is there without a row too."""
+    """Return whether a block aggregates without GROUP BY: one row, even if there are none."""
     return isinstance(node, exp.Select) and node.args.get("group") is None and has_aggregates(node)
 
 
 def gathers(node: exp.Expr) -> bool:
-    """Does a row of a query's own block depend on more than one row of its FROM clause?"""
+    """Return whether a row of a query's own block depends on several rows of its FROM clause."""
     if isinstance(node, exp.SetOperation):
         return is_limited(node)
     return is_limited(node) or has_aggregates(node) or has_windows(node)
 
 
 def gathers_at_depth(node: exp.Expr, ctes: Ctes) -> bool:
-    """Does it, or a query of its FROM clause, at any depth? Those of conditions do not count."""
+    """Return whether a query, or one in FROM at any depth, depends on several rows.
+
+    Queries in conditions do not count.
+    """
     node, ctes = opened(node, ctes)
     if gathers(node):
         return True
@@ -101,7 +104,7 @@ def gathers_at_depth(node: exp.Expr, ctes: Ctes) -> bool:
 
 
 def by_value(arm: exp.Expr, ctes: Ctes) -> bool:
-    """Do the rows of an arm count by value?
+    """Return whether the rows of an arm count by value.
 
     DISTINCT, GROUP BY, UNION, INTERSECT, EXCEPT; aggregates, windows and LIMIT, also in a table of
     its FROM clause, at any depth.
@@ -114,7 +117,7 @@ def by_value(arm: exp.Expr, ctes: Ctes) -> bool:
 
 
 def shows_subquery(arm: exp.Expr, ctes: Ctes) -> bool:
-    """May an answer of an arm that counts by derivation have one value after another?
+    """Return whether an answer that counts by derivation may change its value.
 
     So it is where a scalar subquery stands in its select list, or in that of a table of its FROM.
     """
@@ -145,7 +148,7 @@ def relation_of(table: exp.Table, ctes: Ctes) -> str:
 
 
 def conditions(select: exp.Select) -> Iterator[exp.Expr]:
-    """What a SELECT demands of its rows: WHERE, HAVING, and ON, also of joins in parentheses."""
+    """Yield the conditions on a SELECT's rows: WHERE, HAVING and ON, in parentheses, too."""
     for clause in ("where", "having"):
         if select.args.get(clause) is not None:
             yield select.args[clause].this
@@ -161,7 +164,7 @@ def from_items(select: exp.Select) -> list[exp.Expr]:
 
 
 def is_plain(node: exp.Select, relations: list[exp.Expr], ctes: Ctes) -> bool:
-    """A SELECT that reads tables and joins them, without subqueries, outer joins and grouping?"""
+    """Return whether a SELECT only joins tables, without subqueries, outer joins or grouping."""
     if node.args.get("group") is not None or node.args.get("distinct") or gathers(node):
         return False
     conditions = [r.args.get("on") for r in relations] + [node.args.get("where")]
@@ -177,6 +180,6 @@ def is_plain(node: exp.Select, relations: list[exp.Expr], ctes: Ctes) -> bool:
 
 
 def is_correlated(node: exp.Expr) -> bool:
-    """Does a resolved query use columns of a query around it?"""
+    """Return whether a resolved query uses columns of a query around it."""
     inside = {found.alias_or_name for found in node.find_all(exp.Table, exp.Subquery)}
     return any(column.table not in inside for column in node.find_all(exp.Column) if column.table)

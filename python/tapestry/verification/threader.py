@@ -1,4 +1,4 @@
-"""``Q(s)`` at many instants in one statement: every row carries the instant that it belongs to.
+"""Writes ``Q(s)`` at many instants in one statement, with the instant as a column of each row.
 
 The definition is ``Q(s)``: the query over the rows visible at s, with the clock at s. One statement
 for each s would read the tables once for each; so s becomes a column ``_s``:
@@ -89,7 +89,7 @@ class Threader:
         )
 
     def name(self, kind: str) -> str:
-        """A new alias of our own."""
+        """Return a new generated alias."""
         return f"_{kind}{next(self.numbers)}"
 
     # -- queries ------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class Threader:
         return type(node)(this=left, expression=right, distinct=bool(node.args.get("distinct")))
 
     def gathered(self, node: exp.Expr, ctes: Ctes) -> exp.Query:
-        """The rows with ``_s`` of a block with aggregates, windows, LIMIT."""
+        """Return the rows with ``_s`` of a block with aggregates, windows or LIMIT."""
         if is_limited(node):
             bare, ordered = without_limit(node)
             return first_rows(self.rows(bare, ctes), node, ordered, self.name("q"))
@@ -207,7 +207,7 @@ class Threader:
         return self.at_instant(node, ctes, around)
 
     def at_instant(self, node: exp.Query, ctes: Ctes, around: Around) -> exp.Select:
-        """The rows of a query that nothing around it is seen in, at the instant of the row."""
+        """Return the rows of an uncorrelated query, at the instant of the row around it."""
         name = self.name("q")
         listed = [exp.column(identifier(n), table=name) for n in node.named_selects]
         query = build.add_from(build.select(listed), aliased(self.rows(node, ctes), name))
@@ -286,7 +286,7 @@ class Threader:
         rows.keys.append(or_nothing(keys.of_row(exp.column(place, table=alias.this.copy()))))
 
     def around(self, rows: Rows, restriction: Restriction, driving: Driver | None) -> Around:
-        """What the conditions of the block stand in."""
+        """Return the context of the block's conditions."""
         if driving is None or driving.depth:
             return Around(rows.instant)
         name = restriction.turn_rows or self.reads[driving.source]
@@ -301,7 +301,7 @@ class Threader:
         restriction: Restriction,
         driving: Driver | None,
     ) -> list[exp.Expr]:
-        """What of the block is looked at."""
+        """Return the conditions that restrict the block to the part that is checked."""
         values = [item.this if isinstance(item, exp.Alias) else item for item in selects]
         conditions: list[exp.Expr] = []
         if restriction.matching:
@@ -316,7 +316,7 @@ class Threader:
         return conditions
 
     def ranged(self, restriction: Restriction, driving: Driver) -> list[exp.Expr]:
-        """The driving table's row lies in the ranges; nothing where no other row is read."""
+        """Return the condition that the driving row is in the ranges; [] if no other is read."""
         if restriction.turn_rows:
             return []
         column = arrival_column(self.catalog, driving.source)

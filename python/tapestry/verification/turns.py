@@ -1,4 +1,4 @@
-"""Whose turn it is: the ranges of the driving table that the n-th run looks at.
+"""Turns: the ranges of the driving table that the n-th run checks.
 
 Time is cut into cells of a power of two of microseconds, so that a cell stays the same from run to
 run; the n-th run takes the cells whose number is n modulo the number of turns. Nothing has to be
@@ -22,7 +22,7 @@ EARLIEST = datetime(1, 1, 2, tzinfo=timezone.utc)
 
 
 def turns_of(share: float) -> int:
-    """After how many runs every row has had its turn."""
+    """Return the number of runs after which every row has been checked."""
     return max(1, round(1 / share))
 
 
@@ -34,7 +34,7 @@ def turn(
     t: datetime,
     ripe: Sequence[Range] = (),
 ) -> tuple[Range, ...]:
-    """The ranges ``[from, to)`` of the n-th run, of a history that begins about ``low``.
+    """Return the ranges ``[from, to)`` of the n-th run, for a history that begins about ``low``.
 
     >>> at = lambda hour: datetime(2026, 1, 1, hour, tzinfo=timezone.utc)
     >>> len({r for n in range(8) for r in turn(n, 8, at(0), None, at(9))})
@@ -52,7 +52,7 @@ def turn(
 
 
 def _part(n: int, low: datetime, high: datetime) -> Range:
-    """The part of a range whose turn it is in the n-th run."""
+    """Return the part of a range that the n-th run checks."""
     step = max((high - low) // SHARE_OF_WINDOW, MICRO)
     begin = low + step * (n % SHARE_OF_WINDOW)
     is_last = n % SHARE_OF_WINDOW == SHARE_OF_WINDOW - 1

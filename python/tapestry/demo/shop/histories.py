@@ -50,11 +50,11 @@ class ShopOrder:
     deleted: datetime | None
 
     def is_there(self, t: datetime) -> bool:
-        """Does the table have a row of it?"""
+        """Return whether the table has a row of the order."""
         return self.ordered <= t and not _past(self.deleted, t)
 
     def row(self, t: datetime) -> Row:
-        """Its row at an instant."""
+        """Return the order's row at an instant."""
         state = "open"
         if _past(self.shipped, t):
             state = "shipped"
@@ -74,11 +74,11 @@ class ShopPrice:
     withdrawn: datetime | None = None
 
     def is_there(self, t: datetime) -> bool:
-        """Does the table have a row of it?"""
+        """Return whether the table has a row of the price."""
         return self.valid_from - timedelta(days=1) <= t and not _past(self.withdrawn, t)
 
     def row(self, t: datetime) -> Row:
-        """Its row at an instant: a correction takes a tenth off."""
+        """Return the price's row at an instant: a correction takes a tenth off."""
         cents = self.cents * 9 // 10 if _past(self.corrected, t) else self.cents
         return self.product, self.valid_from, _money(cents)
 

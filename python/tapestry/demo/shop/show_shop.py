@@ -28,7 +28,7 @@ def _told(changes: Mapping[str, RowChanges]) -> str:
 
 
 def _counts(changes: RowChanges) -> str:
-    """How many rows of a table were inserted, updated and deleted.
+    """Return how many rows of a table were inserted, updated and deleted.
 
     >>> _counts(RowChanges([(1,), (2,)], (), [(3,)]))
     '+2 −1'

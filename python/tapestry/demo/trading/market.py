@@ -81,7 +81,7 @@ class Market:
 
 
 def make_market(plan: MarketPlan | None = None) -> Market:
-    """The same market for the same plan."""
+    """Return a market, always the same for the same plan."""
     plan = plan or MarketPlan()
     rng = np.random.Generator(np.random.PCG64(plan.seed))
     activity = _activity(plan)

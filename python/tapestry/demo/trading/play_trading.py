@@ -95,7 +95,7 @@ def compare_derived(player: Player, model: str) -> TableComparison:
 def differences(
     expected: Sequence[tuple[Any, ...]], found: Sequence[tuple[Any, ...]]
 ) -> tuple[int, int]:
-    """How many rows of (key, price) are missing, and how many are too many.
+    """Return how many rows of (key, price) are missing, and how many are surplus.
 
     Prices that are doubles are equal to nine digits; a row can stand for one row only.
 

@@ -113,7 +113,7 @@ class Order:
         return None
 
     def not_after(self, first: exp.Expr, second: exp.Expr) -> bool:
-        """Is ``first <= second`` for all rows *that came in time*, where neither is NULL?"""
+        """Return whether ``first <= second`` for all rows *in time* where neither is NULL."""
         (base, offset), (other, later) = (base_and_offset(b, self.zone) for b in (first, second))
         if base == other:
             return offset <= later  # whatever it is, and however late its row: it is the same

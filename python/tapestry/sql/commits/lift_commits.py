@@ -99,7 +99,7 @@ class Commits:
         return build.table(COMMITS, alias)
 
     def in_every_case(self, table: SourceTable) -> bool:
-        """Has it the same rows for all of the commits?"""
+        """Return whether a use has the same rows for all of the commits."""
         return table.source not in TRANSITIONS and table.source not in self.moved
 
     def visible(self, table: SourceTable, alias: str) -> Visible:

@@ -39,12 +39,12 @@ def typed_like(node: exp.Expr, other: exp.Expr) -> exp.Expr:
 
 
 def is_timestamp(node: exp.Expr) -> bool:
-    """Is the node known to be a timestamp, with or without zone?"""
+    """Return whether the node is known to be a timestamp, with or without zone."""
     return bool(node.is_type("timestamp", "timestamptz", "timestampntz", "timestampltz"))
 
 
 def is_exact(node: exp.Expr) -> bool:
-    """Is the node known to be a whole number?"""
+    """Return whether the node is known to be a whole number."""
     return bool(node.is_type(*INTEGERS))
 
 

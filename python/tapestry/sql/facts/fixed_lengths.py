@@ -36,7 +36,7 @@ _PER_DAY = {
 
 
 def zone_is_fixed(zone: str) -> bool:
-    """Has this session zone no transitions, so that a day always has 24 hours?
+    """Return whether a session zone has no transitions, so that a day always has 24 hours.
 
     >>> zone_is_fixed("UTC"), zone_is_fixed("+02:00"), zone_is_fixed("Europe/Berlin")
     (True, True, False)
@@ -61,7 +61,8 @@ def unit_name(node: exp.Expr | None) -> str:
 
 
 def span_of(node: exp.Expr) -> str:
-    """How long an interval is: 'short' (less than a day, surely), 'day', or '' if not fixed.
+    """Return the length of an interval: 'short' (less than a day, surely), 'day', or '' if not
+    fixed.
 
     Spark adds the whole days of any interval by the calendar, those of 28 hours too, and the
     difference of two timestamps is that of their local times: where days differ in length only a
@@ -170,7 +171,7 @@ def most_of(side: exp.Expr) -> int:
 def base_and_offset(bound: exp.Expr, zone: str) -> tuple[exp.Expr, int]:
     """Return a bound as ``base`` and ``offset`` in microseconds, all fixed intervals taken off.
 
-    In a zone with transitions their sum is less than a day: the whole days of a longer interval,
+    In a zone with transitions the offset is less than a day: the whole days of a longer interval,
     moved to the other side of a comparison, would be days of the calendar there.
     """
     offset = 0

@@ -208,9 +208,9 @@ def _weight(arms: Iterable[Arm]) -> int:
 
 
 def _refuse_correlated(query: Bag | SetQuery, what: str, hint: str) -> None:
-    """Raise Refusal if a query reads columns of the row around it, as a table of values cannot.
+    """Raise Refusal if a query reads columns of the row around it.
 
-    Nor can a NOT EXISTS two levels down.
+    A table of values cannot see that row, nor can a NOT EXISTS two levels down.
     """
     for arm in _all_arms(query):
         for column in _outer_columns(arm, frozenset()):

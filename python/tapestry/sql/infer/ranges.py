@@ -11,7 +11,7 @@ from tapestry.sql.infer.kinds import Number, ValueKind, at_least, at_most, ends_
 
 @dataclass(frozen=True)
 class Range:
-    """From ``lo`` to ``hi``, both included; ``nan``: NaN too, which is above all numbers."""
+    """The values from ``lo`` to ``hi``, both included; ``nan``: with NaN, above all numbers."""
 
     lo: Number
     hi: Number

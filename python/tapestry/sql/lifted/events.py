@@ -56,7 +56,7 @@ class Events:
 
     @property
     def size(self) -> int:
-        """How many components a key has."""
+        """The number of components of a key."""
         return max((len(columns) for columns in self.arm.keys.values()), default=0)
 
     @property

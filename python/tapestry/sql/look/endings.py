@@ -33,7 +33,7 @@ _MONOTONE = (exp.And, exp.Or, exp.Paren, exp.Where, exp.Having, exp.Join, exp.Se
 
 @dataclass(frozen=True)
 class Endings:
-    """Why an answer may end; false where none ever does.
+    """The reasons why an answer may end; false if there are none.
 
     by_time
         A comparison with now() holds until an instant only.

@@ -27,7 +27,7 @@ reads narrow ranges only."""
 
 
 def has_many_joins(node: exp.Expr, scope: Scope, catalog: Catalog) -> bool:
-    """Has an arm many outer joins to tables that grow, in FROM clauses at any depth?
+    """Return whether an arm has many outer joins to growing tables, in FROM at any depth.
 
     Not where a generator stands behind them: what it is given is of one table that has a row.
     """
@@ -135,7 +135,7 @@ def _perhaps(value: exp.Expr, table: SourceTable) -> exp.Expr:
 
 
 def is_null_without(node: exp.Expr, alias: str) -> bool:
-    """Is a value certainly NULL where the look-up of this alias has no row?"""
+    """Return whether a value is certainly NULL if the look-up of this alias has no row."""
     if isinstance(node, exp.Paren | exp.Cast):
         return is_null_without(node.this, alias)
     if isinstance(node, exp.Case):

@@ -86,7 +86,7 @@ def is_scalar(query: exp.Subquery) -> bool:
 
 
 def is_shown(query: exp.Expr, select: exp.Select) -> bool:
-    """Does a subquery stand in the select list of a block, as a value or in EXISTS or IN?"""
+    """Return whether a subquery is in a block's select list, as a value or in EXISTS or IN."""
     part = query
     while part.parent is not None and part.parent is not select:
         part = part.parent

@@ -77,5 +77,5 @@ def narrowed(arm: Arm, condition: exp.Expr) -> Arm:
 
 
 def is_union_all(node: exp.Expr) -> bool:
-    """Is a query a UNION ALL?"""
+    """Return whether a query is a UNION ALL."""
     return isinstance(node, exp.Union) and not node.args.get("distinct")

@@ -58,7 +58,7 @@ def normalize_conditions(condition: exp.Expr, context: Context) -> Formula:
 
 
 def is_opaque(node: exp.Expr) -> bool:
-    """Is the expression free of the clock and of subqueries?"""
+    """Return whether the expression is free of the clock and of subqueries."""
     return not any(timing.is_now(part) or isinstance(part, exp.Query) for part in node.walk())
 
 

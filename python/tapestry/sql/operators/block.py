@@ -141,13 +141,13 @@ class SelectBlock:
 
 
 def is_bag_union(node: exp.Expr) -> bool:
-    """Is a query a UNION ALL, all rows of both sides?"""
+    """Return whether a query is a UNION ALL, which keeps all rows of both sides."""
     distinct = node.args.get("distinct")
     return isinstance(node, exp.Union) and not distinct and not is_limited(node)
 
 
 def is_correlated(query: exp.Expr) -> bool:
-    """Does a query use a column of a block around it?"""
+    """Return whether a query uses a column of a block around it."""
     own: set[str] = set()
     for select in query.find_all(exp.Select):
         block = SelectBlock(select)

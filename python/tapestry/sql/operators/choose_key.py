@@ -173,7 +173,7 @@ def _may_be(value: exp.Expr, block: SelectBlock) -> bool:
 
 
 def _reached(covered: Sequence[Covered | None]) -> Reached:
-    """By use: the components that reach it, from what each component covers."""
+    """Return, by use, the components that reach it, from what each component covers."""
     found: dict[str, tuple[tuple[int, exp.Expr], ...]] = {}
     for place, one in enumerate(covered):
         for alias, value in (one or {}).items():

@@ -91,7 +91,7 @@ class Texts:
 
 
 def read_columns(kept: KeptQuery) -> dict[str, set[str]]:
-    """By source: the columns that some arm of a query reads, in lower case."""
+    """Return, by source, the columns that some arm of a query reads, in lower case."""
     found: dict[str, set[str]] = {name: set() for name in kept.sources}
     for column in kept.query.find_all(exp.Column):
         if (table := kept.tables.get(column.table)) is not None:

@@ -296,7 +296,7 @@ def _is_row_by_row(select: exp.Select) -> bool:
 
 
 def _has_key(node: exp.Expr, tables: Mapping[str, SourceTable]) -> bool:
-    """Can both versions of a mentioned relation be compared by a key, or is it a table?"""
+    """Return whether a mentioned relation is a table, or its versions can be compared by a key."""
     if isinstance(node, exp.Table):
         return node.name in tables
     return not timing.contains_now(node) and choose_key(node.this, tables) is not None

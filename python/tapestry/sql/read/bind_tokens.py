@@ -142,7 +142,7 @@ def _negative(text: str) -> str:
 
 
 def _ends_value(token: Token | None) -> bool:
-    """Does a value end with the token, so that a sign behind it stands between two?"""
+    """Return whether a value ends with the token, so that a sign behind it is an operator."""
     if token is None:
         return False
     kind = token.token_type

@@ -74,7 +74,10 @@ def refuse_row_makers(node: exp.Select) -> None:
 
 
 def has_windows_of_time(tree: exp.Expr) -> bool:
-    """Does a query call window() or session_window(), which make rows of a row or join rows?"""
+    """Return whether a query calls window() or session_window().
+
+    These make several rows of one, or combine rows.
+    """
     return any(_is_spark_s(node, WINDOWS_OF_TIME) for node in tree.find_all(exp.Anonymous))
 
 
@@ -120,7 +123,7 @@ def _is_generator(node: exp.Expr) -> bool:
 
 
 def _is_spark_s(node: exp.Expr, names: Collection[str]) -> bool:
-    """Is this a call of one of Spark's own functions, of those that the parser does not know?"""
+    """Return whether a node calls one of Spark's own functions that the parser does not know."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in names and not user_defined(node)
 
 

@@ -48,7 +48,7 @@ def total_orders(tree: exp.Query, catalog: Catalog) -> exp.Query:
 
 
 def _outputs(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the values in which equal rows of a query are equal.
+    """Yield the values by which rows of a query are ordered to be told apart.
 
     Constants are left out: they tell nothing apart, and could be read as a place.
     """

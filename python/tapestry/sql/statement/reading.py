@@ -12,7 +12,7 @@ from tapestry.sql.scan import JoinScan, Scan
 
 @dataclass(frozen=True)
 class QueryReading:
-    """How a run reads the sources of a query.
+    """The scans of a query's sources, and the facts about them in one run.
 
     scans
         By source. ``apart``: by alias, the scans of uses that have one of their own; ``joined``:

@@ -171,7 +171,7 @@ class Rendering:
         ]
 
     def measures(self) -> Iterator[Body]:
-        """For each arm that is evaluated at instants, a SELECT of its keys and row-instants."""
+        """Yield, for each arm evaluated at instants, a SELECT of its keys and row-instants."""
         frame = self.frame()
         for number, part in enumerate(self.parts, start=1):
             if isinstance(part, AtInstants):
@@ -179,7 +179,7 @@ class Rendering:
                 yield self.body(ctes, select)
 
     def unique(self, part: Part) -> bool:
-        """Does a single block give every value once by itself?
+        """Return whether a single block gives every value once by itself.
 
         A row of a table of values is found once; so is an answer that lists all of its columns.
         One that leaves a column out, or computes with it, may be that of several rows.

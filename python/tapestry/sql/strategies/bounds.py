@@ -36,7 +36,7 @@ from tapestry.sql.write import build
 
 
 def fits_bounds(block: Block) -> bool:
-    """Is every subquery of the block a NOT EXISTS whose inner rows, once there, stay?"""
+    """Return whether all subqueries of the block are NOT EXISTS over rows that never end."""
     return all(
         exists.negated and not exists.inner.uppers and not exists.inner.exists
         for conjunction in block.disjuncts

@@ -25,12 +25,12 @@ from tapestry.sql.normalize.look_ups import looked_up
 
 
 def is_chain(block: Block) -> bool:
-    """Has the block LEFT JOINs to tables that grow?"""
+    """Return whether the block has LEFT JOINs to growing tables."""
     return bool(moving(block.tables))
 
 
 def may_be_chain(disjuncts: tuple[Conjunction, ...]) -> bool:
-    """Are all subqueries a NOT EXISTS over one table, the same in every disjunct?"""
+    """Return whether all subqueries are NOT EXISTS over one table, alike in every disjunct."""
     return all(
         set(one.exists) == set(disjuncts[0].exists) and all(map(_is_absence, one.exists))
         for one in disjuncts
@@ -156,7 +156,7 @@ def _absent(inner: Conjunction) -> SourceTable:
 
 
 def _needs_all(condition: exp.Expr, aliases: Iterable[str]) -> bool:
-    """Is a condition of ON true only where each of these look-ups has a row?"""
+    """Return whether a condition of ON is true only if each of these look-ups has a row."""
     if not isinstance(condition, exp.EQ):
         return False
     sides = (condition.this, condition.expression)

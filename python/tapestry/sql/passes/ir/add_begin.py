@@ -1,4 +1,4 @@
-"""From when on a disjunct may hold: the model's begin, or that of time, the earliest arrival."""
+"""Adds the instant from which a disjunct may hold: the model's begin, or the earliest arrival."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _bounded(block: Block, begin: exp.Expr | None) -> Block:
 
 
 def _arrives(conjunction: Conjunction) -> bool:
-    """Does the conjunction need a row of an append-only source to be true?"""
+    """Return whether the conjunction needs a row of an append-only source to be true."""
     if arrivals(conjunction.tables):
         return True
     return any(not one.negated and _arrives(one.inner) for one in conjunction.exists)

@@ -1,4 +1,4 @@
-"""How long the SQL of a run would be, reckoned from the standard form before a word is written.
+"""Refuses a query whose SQL in a run would be too long, estimated before it is rendered.
 
 Alternatives multiply: each way to form a row of FROM (two for an outer join of sources that grow)
 is a block, each OR over time or subqueries a disjunct of it, and each lower bound and each start or

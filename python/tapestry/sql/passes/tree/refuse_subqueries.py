@@ -29,7 +29,7 @@ def refuse_subqueries(tree: exp.Query, catalog: Catalog) -> exp.Query:
 
 
 def is_value(query: exp.Subquery) -> bool:
-    """Does a subquery stand where a value does?"""
+    """Return whether a subquery is used as a value."""
     parent = query.parent
     if isinstance(parent, exp.In):
         return query.arg_key != "query"
