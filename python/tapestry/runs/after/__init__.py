@@ -1,1 +1,1 @@
-"""What is done with the tables of runs that are over."""
+"""Operations on the tables of runs that are over."""

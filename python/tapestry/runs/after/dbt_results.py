@@ -1,7 +1,7 @@
-"""What dbt said last of each node: dbt itself forgets it with the next command.
+"""Keeps dbt's last result of each node, which dbt itself forgets with the next command.
 
-``dbt test`` after a run that failed leaves a ``run_results.json`` with tests alone. So whoever
-comes next keeps what stands there before dbt writes it anew.
+``dbt test`` after a run that failed leaves a ``run_results.json`` with tests alone. So the next
+command keeps the results in that file before dbt writes it anew.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LONGEST = 2_000
 def keep_results(target: Path) -> None:
     """Keep the results of dbt's last command, each until the node has a newer one.
 
-    Nothing depends on it but a report: where it cannot be written, it is left out.
+    Only a report depends on them: a failure to write them is ignored.
     """
     last = read_json(target / RESULTS)
     told = last.get("metadata") or {}
@@ -45,7 +45,7 @@ def keep_results(target: Path) -> None:
 
 
 def kept_results(target: Path) -> dict[str, dict[str, Any]]:
-    """What is kept, by the node's unique id."""
+    """Return the kept results by the node's unique id."""
     results = read_json(target / KEPT).get("results")
     if not isinstance(results, Mapping):
         return {}
@@ -53,7 +53,7 @@ def kept_results(target: Path) -> dict[str, dict[str, Any]]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a file; one that is missing or half written counts as empty."""
+    """Return the object in a file; one that is missing or half written counts as empty."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):

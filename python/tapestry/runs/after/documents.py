@@ -1,7 +1,7 @@
-"""Our results as validation results of Great Expectations, so that its Data Docs show everything.
+"""Writes our results as validation results of Great Expectations, for its Data Docs.
 
 The results are plain JSON files in the place and form in which a file context of Great Expectations
-keeps them: writing them does not load it. Its Data Docs are rendered from them by itself.
+keeps them: writing them does not load it. It renders its Data Docs from them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def write_results(target: Path, invocation_id: str, entries: Sequence[Entry]) -> list[Path]:
-    """Write one file a run that checked something; returns what was written."""
+    """Write a file for each run that checked something; return the files."""
     written = []
     for entry in entries:
         run = entry.identity
@@ -50,7 +50,7 @@ def write_results(target: Path, invocation_id: str, entries: Sequence[Entry]) ->
 def validation_result(
     model: str, invocation_id: str, ended_at: datetime, results: Sequence[CheckResult]
 ) -> dict[str, Any]:
-    """One run's checks as an ExpectationSuiteValidationResult."""
+    """Return one run's checks as an ExpectationSuiteValidationResult."""
     good = sum(result.status == "pass" for result in results)
     return {
         "success": good == len(results),
@@ -81,9 +81,9 @@ def validation_result(
 
 
 def build_data_docs(target: Path) -> Path | None:
-    """Render what is not rendered yet; the site's first page, None where there is nothing.
+    """Render new results; return the site's first page, None where there is none.
 
-    Loads Great Expectations.  Raises ConfigurationError where it is not installed.
+    Loads Great Expectations. Raises ConfigurationError where it is not installed.
     """
     root = target / FOLDER
     fresh = [p for p in sorted((root / _RESULTS).rglob("*.json")) if not _page(root, p).exists()]
@@ -144,7 +144,7 @@ def _one(result: CheckResult) -> dict[str, Any]:
 
 
 def _harmless(value: Any) -> Any:
-    """Every text in it as HTML text: Data Docs put names, conditions and values in as they are."""
+    """Return a value with every text escaped as HTML: Data Docs insert texts as they are."""
     if isinstance(value, str):
         return html.escape(value, quote=False)
     if isinstance(value, Mapping):
