@@ -1,1 +1,1 @@
-"""New rows staged, checked, rejected."""
+"""Staging, checking and rejecting of new rows."""

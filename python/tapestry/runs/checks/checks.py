@@ -1,7 +1,7 @@
-"""What is checked in a run before it publishes, and what came of it.
+"""The checks of a run before it publishes, and their results.
 
-Conditions were evaluated as the rows were staged; one pass over the names that rows break counts
-them all. Great Expectations is run only for what only it can do.
+Conditions are evaluated as the rows are staged; one pass over the names of broken conditions counts
+them all. Great Expectations is run only for expectations that have no SQL condition.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PASS, WARN, FAIL, ERROR = "pass", "warn", "fail", "error"
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What came of one check of a run.
+    """The result of one check of a run.
 
     kind
         expectation | enough | not_too_much | assume.
@@ -41,7 +41,7 @@ class CheckResult:
     violations
         Rows (or pairs of rows) that break it; ``checked_rows`` None: not counted.
     details
-        What helps to find them: a row, instants, a message; JSON values.
+        Values that help to find them: a row, instants, a message; JSON values.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class CheckResult:
 
     @property
     def blocks(self) -> bool:
-        """Does it keep the run from publishing?"""
+        """Whether the result keeps the run from publishing."""
         if self.status == ERROR:
             return self.on_violation != "warn"
         return self.status == FAIL
@@ -72,10 +72,10 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the checks of new rows have found.
+    """The results of the checks of new rows.
 
     attempt
-        Which execution checked them, where it has rejected rows to be told apart by.
+        The execution that checked them, if rejected rows are marked by it.
     """
 
     results: tuple[CheckResult, ...] = ()
@@ -85,12 +85,12 @@ class Findings:
 
 
 def why_not_asked(error: Exception) -> str:
-    """The first paragraph of the engine's error, for a check that could not be computed."""
+    """Return the first paragraph of the engine's error, for a check that could not be computed."""
     return str(error).strip().split("\n\n")[0][:600]
 
 
 def assumptions(session: Session, counts: Sequence[tuple[str, str]]) -> list[CheckResult]:
-    """What the author assumed of the sources, counted among the rows of this run's window."""
+    """Check the author's assumptions about the sources among the rows of this run's window."""
     results = []
     for text, count in counts:
         began = monotonic()
@@ -112,9 +112,9 @@ def assumptions(session: Session, counts: Sequence[tuple[str, str]]) -> list[Che
 def expectations(
     session: Session, staged: Staged, whole: WholeTable | None = None
 ) -> list[CheckResult]:
-    """All expectations on the staged rows, in the order in which the author wrote them.
+    """Return the results of all expectations on the staged rows, in the author's order.
 
-    Those on all rows look at the whole table, where the staged rows are a part of it.
+    Those on all rows check the whole table, where the staged rows are a part of it.
     """
     if not staged.prepared:
         return []
@@ -142,7 +142,7 @@ def results_of(
     errors: Mapping[str, str],
     session: Session,
 ) -> list[CheckResult]:
-    """The results of counted conditions, and those of Great Expectations, which is run here."""
+    """Return the results of counted conditions, and of Great Expectations, which is run here."""
     results = {
         **_of_conditions([one for one in prepared if one.condition], rows, counts, errors),
         **_of_great_expectations(
@@ -153,7 +153,7 @@ def results_of(
 
 
 def dropped_rows(session: Session, staged: Staged, results: Sequence[CheckResult]) -> int:
-    """How many staged rows break an expectation that drops them."""
+    """Return the number of staged rows that break an expectation that drops them."""
     broken = [r for r in results if r.on_violation == "drop" and r.violations]
     if len(broken) <= 1:
         return sum(result.violations for result in broken)
@@ -163,7 +163,7 @@ def dropped_rows(session: Session, staged: Staged, results: Sequence[CheckResult
 
 
 def sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
-    """One sentence for each check that is broken and lets the rows pass, or drops them."""
+    """Return a sentence for each broken check that lets the rows pass, or drops them."""
     return tuple(
         f"{result.kind} {result} is not met" + ": dropped" * (result.on_violation == "drop")
         for result in results
@@ -174,7 +174,7 @@ def sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
 def failure(
     model: Model, results: Sequence[CheckResult], hint: str, told: str = "nothing was published"
 ) -> TapestryError:
-    """The error of a run that ends because of ``results``."""
+    """Return the error of a run that ends because of ``results``."""
     blocking = [result for result in results if result.blocks]
     wrong = [result for result in blocking if result.kind == "assume"]
     if wrong:
@@ -225,7 +225,7 @@ def _of_conditions(
 def counted(
     session: Session, relation: str, broken: str, columns: Sequence[str]
 ) -> dict[str, tuple[int, Any]]:
-    """For each name in the arrays ``broken`` of a relation: how many rows have it, and one row.
+    """Return, by name in the arrays ``broken`` of a relation, the number of rows and one row.
 
     The name "" stands for all rows and shows none.
     """

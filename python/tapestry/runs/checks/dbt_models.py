@@ -1,8 +1,8 @@
 """Expectations of dbt's other materializations: table, incremental and view.
 
-What is built at once (a table, an incremental model's first run) is staged, checked and published
-like the new rows of a continuous model. A view is checked before it is made. Of an incremental
-model the batch is checked before it goes in, and the whole table afterwards.
+Rows that make a whole table (a table, an incremental model's first run) are staged, checked and
+published like the new rows of a continuous model. A view is checked before it is made. For an
+incremental model the batch is checked before it is added, and the whole table afterwards.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ makes at least, and 0 for what the table was created with."""
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedModel(Findings):
-    """What was found of a model's rows; ``select`` gives those to be published.
+    """The results of checks of a model's rows; ``select`` gives those to be published.
 
     rows
-        What was checked; they replace those of the table, or are a ``batch`` to be added to it.
+        The checked rows; they replace those of the table, or are a ``batch`` to be added to it.
     """
 
     rows: NewRows
@@ -49,8 +49,8 @@ def stage_result(
 ) -> CheckedModel:
     """Stage the rows of a query, check them, keep the rejected ones; nothing is published here.
 
-    ``batch``: they are added to a table that is there, else they replace it. Of a batch only what
-    keeps rows out is checked. Raises what ``prepare`` raises.
+    ``batch``: they are added to an existing table, else they replace it. For a batch only
+    conditions that keep rows out are checked. Raises the errors of ``prepare``.
     """
     new = _new_rows(session, model, sql, run_id, batch)
     if batch and exists(session, rejected.rejected_name(model.relation)):
@@ -74,7 +74,7 @@ def stage_result(
 
 
 def check_query(session: Session, model: Model, sql: str, run_id: str) -> CheckedModel:
-    """Check the rows of a query as they are, in one pass: a view's before it is made.
+    """Check the rows of a query, such as a view's before it is made, in one pass.
 
     Raises ConfigurationError for an expectation that drops rows: a view keeps none.
     """
@@ -92,7 +92,7 @@ def check_query(session: Session, model: Model, sql: str, run_id: str) -> Checke
 def check_table(
     session: Session, model: Model, run_id: str, before: CheckedModel | None
 ) -> CheckedModel:
-    """Check all rows of a table that stands there; what it drops as rows come in only warns."""
+    """Check all rows of a table; an expectation that drops new rows only warns here."""
     table = relation_name(model.relation)
     new = _new_rows(session, model, f"SELECT * FROM {table}", run_id, batch=True)
     expected = tuple(
@@ -113,14 +113,14 @@ def check_table(
 
 
 def only_blocking(model: Model) -> Model:
-    """The model with the conditions alone that keep rows out."""
+    """Return the model with only those conditions that keep rows out."""
     kept = tuple(e for e in model.config.expectations if e.on_violation != "warn" and not e.kind)
     kept += tuple(e for e in model.config.expectations if e.on_violation == "drop" and e.kind)
     return replace(model, config=replace(model.config, expectations=kept))
 
 
 def _counted(session: Session, new: NewRows, relation: str) -> CheckedModel:
-    """All conditions in one pass over a relation, the others by Great Expectations."""
+    """Check all conditions in one pass over a relation, the others by Great Expectations."""
     began = monotonic()
     conditions = [one for one in new.expected if one.condition]
     alias = identifier(new.model.name)
@@ -146,7 +146,7 @@ def _counted(session: Session, new: NewRows, relation: str) -> CheckedModel:
 def _counts(
     session: Session, new: NewRows, conditions: Sequence[Prepared], relation: str
 ) -> dict[str, tuple[int, object]]:
-    """Counts by name; "" counts all rows."""
+    """Return the number of violating rows by name; "" counts all rows."""
     broken = f"concat(array(''), {staging.broken_names(conditions)})"
     return checks.counted(session, relation, broken, new.selected)
 

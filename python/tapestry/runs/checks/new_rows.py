@@ -1,7 +1,7 @@
-"""The new rows of a table before they are written: what is staged, checked and published.
+"""The new rows of a table before they are written: they are staged, checked and published.
 
-A run of a continuous model has some; so has a table of dbt's own materializations that expects
-something of its rows. What commits them is not known here.
+A run of a continuous model has new rows; so has a table of dbt's own materializations with
+expectations. This module does not know how they are committed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tapestry.runs.tables.run_identity import RunIdentity
 
 @dataclass(frozen=True)
 class WholeTable:
-    """New rows that make a table what it is as a whole: others of its rows go, or are no more.
+    """Says what becomes of a table's other rows where new rows replace or change them.
 
     stays
-        The rows that stay, as they stand behind FROM; "": none. What is expected of all rows is
-        expected of these and the new ones.
+        The rows that stay, as they stand behind FROM; "": none. Expectations on all rows hold for
+        these and the new ones.
     rejected
-        A SELECT of all rejected rows that there are after the run; "": those among the new rows
-        are all; None: they are those that there were.
+        A SELECT of all rejected rows that there are after the run; "": only those among the new
+        rows; None: those that there were before.
     """
 
     stays: str = ""
@@ -44,11 +44,11 @@ class NewRows:
     expected
         The expectations on the rows, fitted to ``selected``.
     holding
-        What the statements of the run share in memory, once its ``before`` was executed.
+        Views that the statements of the run share in memory, once its ``before`` was executed.
     creates
-        The table is made of them; else they are added to rows that are there.
+        The table is made of them; else they are added to existing rows.
     whole
-        What becomes of the other rows of the table; None: they stay, and are nobody's concern.
+        What becomes of the other rows of the table; None: they stay and are not checked.
     audit
         Those of ``columns`` that read the clock, which are no part of an answer.
     """

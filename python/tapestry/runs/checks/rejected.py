@@ -25,7 +25,7 @@ OURS = ("run_id", "generation", "n", "attempt", "expectations")
 
 
 def rejected_name(relation: str) -> str:
-    """The name of the table that a model's rejected rows are kept in."""
+    """Return the name of the table of a model's rejected rows."""
     return kept_name(relation, REJECTED_SUFFIX)
 
 
@@ -79,13 +79,13 @@ def _in_the_way(new: NewRows, name: str) -> ConfigurationError:
 
 
 def before_run(session: Session, row: StateRow) -> str | None:
-    """The condition that a rejected row is one of a run before ``row``; None: there is no table."""
+    """Return the condition that a rejected row is of a run before ``row``; None: no table."""
     known = _there(session, row.model)
     return None if known is None else _marks(known).counts(row.generation, row.n)
 
 
 def remove(session: Session, relation: str) -> None:
-    """Remove the table, if it is one of ours: the model's rows are built anew."""
+    """Remove the table of rejected rows, if it is ours: the model's rows are built anew."""
     name = rejected_name(relation)
     if not exists(session, name) or forget_gone(session, name):
         return
@@ -98,9 +98,9 @@ def carry(
 ) -> None:
     """Copy the rejected rows for which ``stays`` holds to the row's generation.
 
-    ``newest`` is what landed last.
+    ``newest`` is the last run that landed.
 
-    They count once the rewind has landed; until then they do not exist.
+    The copies count once the rewind has landed; until then they do not exist.
     """
     name = rejected_name(row.model)
     if not exists(session, name):
@@ -126,9 +126,9 @@ def carry(
 
 
 def rows_of_run(session: Session, row: StateRow, n: int) -> str:
-    """The rejected rows that run ``n`` wrote, as they stand behind FROM; "": there is no table.
+    """Return the rejected rows that run ``n`` wrote, as they stand behind FROM; "": no table.
 
-    They are read in the table's version of now.
+    They are read in the table's present version.
     """
     known = _there(session, row.model)
     if known is None:
@@ -139,7 +139,7 @@ def rows_of_run(session: Session, row: StateRow, n: int) -> str:
 
 
 def outdated(session: Session, row: StateRow, n: int) -> bool:
-    """Are there rows of runs before ``n``, whose rows took their place?"""
+    """Return whether there are rows of runs before ``n``, which its own rows replaced."""
     known = _there(session, row.model)
     if known is None:
         return False
@@ -148,7 +148,7 @@ def outdated(session: Session, row: StateRow, n: int) -> bool:
 
 
 def remove_outdated(session: Session, row: StateRow, n: int) -> None:
-    """Remove them, and nothing that a run may just be writing."""
+    """Remove the rows of runs before ``n``, and nothing that a run may just be writing."""
     known = _there(session, row.model)
     if known is not None:
         remove_rows(session, rejected_name(row.model), _before(known, row, n))
@@ -162,9 +162,9 @@ def tidy(
     attempt: str | None,
     since: int = 0,
 ) -> None:
-    """Remove what does not exist once run ``n`` of the generation is the newest that landed.
+    """Remove the rows that no longer count once run ``n`` of the generation has landed.
 
-    With ``since`` that is what runs before that one rejected, too.
+    With ``since``, also those that runs before that one rejected.
 
     ``attempt`` is the execution of n that landed, "" one without rejected rows (its checks failed,
     or it had none), None unknown.
@@ -203,7 +203,7 @@ def _rows(
 
 
 def _names(session: Session, name: str) -> dict[str, str] | None:
-    """What our columns are called in a table; None where it is none of ours.
+    """Return the names of our columns in a table; None if it is none of ours.
 
     Raises TargetChanged where its folder is gone.
     """
@@ -214,7 +214,7 @@ def _names(session: Session, name: str) -> dict[str, str] | None:
 
 
 def _there(session: Session, relation: str) -> dict[str, str] | None:
-    """Our columns of the table of a model's rejected rows; None: it has none."""
+    """Return our columns of the table of a model's rejected rows; None: it has none."""
     name = rejected_name(relation)
     return _names(session, name) if exists(session, name) else None
 

@@ -1,12 +1,12 @@
-"""The new rows of a run, written down before they are checked and published.
+"""The new rows of a run, written before they are checked and published.
 
 ``<target>__staged`` is one Delta table that each run overwrites. Every execution of a run, also of
 one that crashed, writes its rows anew, finds the version that holds them, and reads that version:
-whoever overwrites the table in the meantime changes nothing for it. Conditions are evaluated once,
-as the rows are written; what is counted, dropped, rejected and published all follows from that.
+if another overwrites the table in the meantime, nothing changes for it. Conditions are evaluated
+once, as the rows are written; counted, dropped, rejected and published rows all follow from that.
 
-What a run adds to a target stands in memory instead (``Holding.rows``) where Spark keeps what is
-there, on its disk if need be; ``keep`` writes it to the table only for somebody to look at.
+Rows that a run adds to a target stand in memory instead (``Holding.rows``) where Spark keeps cached
+data, on its disk if need be; ``keep`` writes them to the table only for people to look at.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class Staged:
 
     @property
     def drops(self) -> tuple[str, ...]:
-        """The conditions that keep rows out of the table."""
+        """The names of the conditions that keep rows out of the table."""
         found = (one.expectation for one in self.prepared)
         return tuple(one.name for one in found if one.on_violation == "drop")
 
     def having(self, names: Sequence[str]) -> str:
-        """The condition that a staged row breaks one of the conditions of these names."""
+        """Return the condition that a staged row breaks one of the conditions of these names."""
         if not names:
             return "false"
         listed = ", ".join(string(name) for name in names)
@@ -77,12 +77,12 @@ class Staged:
 
 
 def staged_name(relation: str) -> str:
-    """The name of the table that a model's new rows are staged in."""
+    """Return the name of the table that a model's new rows are staged in."""
     return kept_name(relation, STAGED_SUFFIX)
 
 
 def hidden(name: str, columns: Sequence[str]) -> str:
-    """A name for a column of ours that none of the model's columns has.
+    """Return a name for a column of ours that none of the model's columns has.
 
     >>> hidden("n", ["id", "N"])
     '_n'
@@ -122,13 +122,13 @@ def stage(session: Session, new: NewRows, attempt: str) -> Staged:
 
 
 def counted(session: Session, relation: str) -> int:
-    """The number of rows of a staged relation; computes them where nobody has read them before."""
+    """Return the number of rows of a staged relation; computes them if nobody has read them yet."""
     ((rows,),) = session.rows(f"SELECT count(*) FROM {relation}")
     return int(rows)
 
 
 def published(staged: Staged, new: NewRows, dropped: Sequence[str]) -> str:
-    """The rows that go into the target: the staged ones that break nothing that drops."""
+    """Return a SELECT of the staged rows for the target: those that break no dropping condition."""
     columns = ", ".join(identifier(column) for column in new.columns)
     select = f"SELECT {columns} FROM {staged.relation}"
     conditions = [f"NOT {staged.having(dropped)}"] if dropped else []
@@ -145,7 +145,7 @@ def published(staged: Staged, new: NewRows, dropped: Sequence[str]) -> str:
 
 
 def marked(staged: Staged, new: NewRows, select: str) -> Staged:
-    """Other rows than the staged ones with the names of the conditions that they break."""
+    """Return other rows than the staged ones, with the names of the conditions that they break."""
     wanted = [one for one in new.expected if one.condition]
     alias, broken = identifier(new.model.name), identifier(staged.broken)
     relation = (
@@ -155,24 +155,24 @@ def marked(staged: Staged, new: NewRows, select: str) -> Staged:
 
 
 def drop(session: Session, staged: Staged) -> None:
-    """The rows are published: nobody needs them here, nor those of a run that failed before."""
+    """Drop the staged rows after they are published, and those of an earlier failed run."""
     if staged.leftover or not staged.in_memory:
         session.run(f"DROP TABLE IF EXISTS {relation_name(staged.name)}")
 
 
 def keep(session: Session, new: NewRows, staged: Staged, attempt: str) -> None:
-    """The rows are not published: write them down for somebody to look at."""
+    """Write rows that were not published into the staged table for people to look at."""
     if staged.in_memory:
         _create(session, new, attempt, f"SELECT * FROM {staged.relation}")
 
 
 def mapping_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """What a table beside the target has to share with it to hold the same column names."""
+    """Return the properties that a table beside the target needs for the same column names."""
     return {key: str(value) for key, value in properties.items() if key == _MAPPING}
 
 
 def broken_names(conditions: Sequence[Prepared]) -> str:
-    """The names of the conditions that a row breaks: those whose negation is true of it."""
+    """Return the names of the conditions that a row breaks: those whose negation is true."""
     if not conditions:
         return "CAST(array() AS ARRAY<STRING>)"
     flags = ", ".join(
@@ -182,7 +182,7 @@ def broken_names(conditions: Sequence[Prepared]) -> str:
 
 
 def culprits(session: Session, relation: str, conditions: Sequence[Prepared]) -> dict[str, str]:
-    """The conditions that cannot be computed over a relation, found by halving: name -> why."""
+    """Return the conditions that cannot be computed over a relation, and why; by halving."""
     items = ", ".join(f"count_if(NOT ({one.condition}\n))" for one in conditions)
     try:
         session.rows(f"SELECT {items} FROM {relation}")
@@ -199,7 +199,10 @@ def culprits(session: Session, relation: str, conditions: Sequence[Prepared]) ->
 
 
 def _is_there(session: Session, new: NewRows) -> bool:
-    """Is there a staged table? Raises ConfigurationError where it is somebody else's."""
+    """Return whether there is a staged table.
+
+    Raises ConfigurationError where it is somebody else's.
+    """
     name = staged_name(new.identity.model)
     if not exists(session, name):
         return False
@@ -215,10 +218,10 @@ def _is_there(session: Session, new: NewRows) -> bool:
 
 
 def _write(session: Session, new: NewRows, attempt: str, wanted: Sequence[Prepared]) -> int | None:
-    """Compute the new rows; their number where they stand in memory, which counting them does.
+    """Compute the new rows; return their number where they stand in memory.
 
-    None where they are not counted: written to a table, which knows it, or without expectations,
-    where what verifies them is the first to read them and computes them.
+    None where they are not counted: written to a table, which knows their number, or without
+    expectations, where the verification is the first to read them and computes them.
     """
     select, view = _select(new, wanted), new.holding.rows
     if not view:
@@ -247,7 +250,7 @@ def _create(session: Session, new: NewRows, attempt: str, select: str) -> None:
 
 
 def _select(new: NewRows, wanted: Sequence[Prepared]) -> str:
-    """The new rows with the names of the conditions that they break, and whose they are."""
+    """Return a query of the new rows with their broken conditions, generation and n."""
     run, columns, alias = new.identity, new.selected, identifier(new.model.name)
     return (
         f"SELECT {alias}.*, {broken_names(wanted)} AS {identifier(hidden('_broken', columns))},"
@@ -258,9 +261,9 @@ def _select(new: NewRows, wanted: Sequence[Prepared]) -> str:
 
 
 def _found(session: Session, new: NewRows, attempt: str, errors: Mapping[str, str]) -> Staged:
-    """The version that this execution wrote, from the table's history.
+    """Return the version that this execution wrote, by the table's history.
 
-    Raises ConcurrentRun where others have overwritten it so often that it is not to be seen.
+    Raises ConcurrentRun where others have overwritten it so often that it is out of sight.
     """
     name = staged_name(new.identity.model)
     history = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {LOOK_BACK}")

@@ -1,4 +1,4 @@
-"""What the checks of new rows against their definition have in common, whatever the kind."""
+"""The common part of verifying new rows against their definition, for every kind of model."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ VERIFICATION = (ENOUGH, NOT_TOO_MUCH)
 
 
 class Verification(Protocol):
-    """How a kind of model verifies the staged rows of one run."""
+    """The way in which a kind of model verifies the staged rows of one run."""
 
     def verify(self, session: Session, model: Model, staged: str) -> list[CheckResult]:
         """Check the rows of ``staged``, which may stand behind FROM.
 
-        What is found is a result, not an exception; so is an error while asking.
+        Violations are results, not exceptions; so is an error of the engine.
         """
 
 
 class Audited(NamedTuple):
-    """What an audit looked at, what came of it, and whether somebody else wrote there."""
+    """The extent and results of an audit, and the error if somebody else wrote to the table."""
 
     t: datetime
     runs: int
@@ -36,7 +36,7 @@ class Audited(NamedTuple):
 
 
 def unverified(model: Model, results: Sequence[CheckResult], staged: str) -> VerificationFailed:
-    """The error of a run that publishes nothing because it is not what the definition says."""
+    """Return the error of a run that publishes nothing, as its rows differ from the definition."""
     counts = [
         f"{result.violations} {'missing' if result.kind == ENOUGH else 'too many'}"
         for result in results
