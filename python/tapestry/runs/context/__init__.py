@@ -1,1 +1,1 @@
-"""What the models of one invocation share: clock, pins, recall, horizons."""
+"""The state that the models of one invocation share: clock, pins, recall, horizons."""

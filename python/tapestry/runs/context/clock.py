@@ -1,4 +1,4 @@
-"""Which instant an invocation runs to (semantics, section 1)."""
+"""Determines the instant up to which an invocation runs (semantics, section 1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Clock:
     """What the real clock said."""
 
     def t(self, lag: timedelta) -> datetime:
-        """Where a model's window ends: a given instant as it is, the clock's minus ``lag``."""
+        """Return the end of a model's window: a given instant, or the clock's minus ``lag``."""
         return self.instant if self.given else self.instant - lag
 
 
@@ -37,7 +37,7 @@ def read_clock(
     now: datetime | None = None,
     zone: tzinfo = timezone.utc,
 ) -> Clock:
-    """``tapestry_as_of`` (a var, else the environment variable) or the clock.
+    """Return the clock of ``tapestry_as_of`` (a var, else the environment variable), or of now.
 
     Raises ConfigurationError where it is not an instant.
     """
@@ -53,7 +53,7 @@ def read_clock(
 
 @dataclass(frozen=True)
 class End:
-    """Where a window ends, and what is worth saying about it; ``t=None``: there is no window."""
+    """The end of a window, and warnings about it; ``t=None``: there is no window."""
 
     t: datetime | None
     warnings: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def window_end(
     tau: datetime | None,
     horizons: Mapping[str, datetime] | None = None,
 ) -> End:
-    """t for one model, or None where the window is empty or time stands before τ.
+    """Return t for one model, or None where the window is empty or the clock is before τ.
 
     ``horizons`` holds, for each continuous model upstream, the instant up to which its answers are
     complete: t never passes one, so no answer of it arrives late (semantics, section 3).
@@ -87,10 +87,10 @@ def window_end(
 
 
 def far_ahead(clock: Clock, t: datetime, commits: Iterable[datetime]) -> tuple[str, ...]:
-    """At most one warning: for a t so far ahead that it would block the model for long.
+    """Return at most one warning: for a t so far ahead that it would block the model for long.
 
-    ``commits`` are the newest commits of the sources, none where nothing is known of them. A clock
-    that is wrong by years shows there; a given t is held against the clock too.
+    ``commits`` are the newest commits of the sources, none where they are unknown. They show a
+    clock that is wrong by years; a given t is compared with the clock, too.
     """
     given = clock.given and clock.read_at is not None and t > clock.read_at + FAR
     newest = max(commits, default=None)

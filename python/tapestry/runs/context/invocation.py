@@ -1,4 +1,4 @@
-"""What all models of one ``dbt run`` share: the clock, the pins, the state as it was read."""
+"""The state that all models of one ``dbt run`` share: the clock, the pins, the state as read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tapestry.sql import View
 
 
 class WarmPins(Pins):
-    """The pins of one invocation; a source whose definition is as it was is not described again.
+    """The pins of one invocation; a source whose definition is unchanged is not described again.
 
     ``zone`` is the session's: what is known of columns of local times depends on it.
     """
@@ -37,7 +37,7 @@ class WarmPins(Pins):
         self._warm_lock = Lock()
 
     def of(self, session: Session, name: str) -> Pinned | View:
-        """The source behind ``name`` at this invocation's pin."""
+        """Return the source behind ``name`` at this invocation's pin."""
         with self._warm_lock:
             if name in self.left:
                 self.look_again(name)
@@ -69,7 +69,7 @@ class WarmPins(Pins):
 
 
 def _detail(session: Session, name: str) -> Glance | None:
-    """A Delta table's detail; None for a view and for what is not there (``describe`` tells)."""
+    """Return a Delta table's detail; None for a view and a missing table (``describe`` tells)."""
     try:
         return look(session, name)
     except Exception:
@@ -81,7 +81,7 @@ T = TypeVar("T")
 
 @dataclass
 class StatesRead:
-    """The state as an invocation has read it, and what its own runs have made of it since.
+    """The state as an invocation has read it, updated by its own runs.
 
     complete
         Continuous models that this invocation has dealt with: the instant up to which their
@@ -94,11 +94,11 @@ class StatesRead:
     _lock: Lock = field(default_factory=Lock)
 
     def of(self, session: Session, generation: str, table: str = "") -> StateRow | None:
-        """The newest row of a generation, from the state table (or another one).
+        """Return the newest row of a generation, from the state table (or another one).
 
-        A table is read once an invocation: a claim decides who goes on from a row, so that it need
-        not be the newest any more. Raises StateUnreadable for a row that no run has written; those
-        of other generations do not matter here.
+        A table is read once an invocation: a claim decides which run goes on from a row, so that it
+        need not be the newest any more. Raises StateUnreadable for a row that no run has written;
+        those of other generations do not matter here.
         """
         table = table or self.table
         with self._lock:
@@ -107,9 +107,9 @@ class StatesRead:
             return readable((self._read[table] or {}).get(generation))
 
     def claimed(self, row: StateRow) -> None:
-        """Remember the row of this invocation's own.
+        """Remember a row that this invocation has claimed.
 
-        Only beside all others: a table that was not read yet still has to be, for other models.
+        Only if the table was read: for other models, one that was not read yet still has to be.
         """
         with self._lock:
             states = self._read.get(self.table)
@@ -119,14 +119,14 @@ class StatesRead:
                 states[row.generation] = row
 
     def forget(self) -> None:
-        """Read it again."""
+        """Forget the rows that were read: the state is read again."""
         with self._lock:
             self._read.clear()
 
 
 @dataclass
 class AskedOfMemories:
-    """What the runs of an invocation asked of memories (``tapestry.runs.memories.ask``).
+    """The requests of an invocation's runs to memories (``tapestry.runs.memories.ask``).
 
     distrusting
         Models whose runs are to read no memory, for one that did has failed.
@@ -141,17 +141,17 @@ class Invocation:
     """One invocation; models in several threads share it.
 
     settings
-        The session's settings that change answers and are not as usual, ``key = value`` each.
+        The session's settings that change answers and are not standard, ``key = value`` each.
     switches
-        Which models the operator has switched off.
+        The models that the operator has switched off.
     log
         Entries for ``tapestry_runs``, one for each run that committed or whose checks failed.
     states
         The rows of the state.
     asked
-        What its runs asked of memories, and which of them are to ask nothing.
+        Requests of its runs to memories, and the models whose runs are to make none.
     shared
-        What its models read of sources together, in memory; to be released when it ends.
+        Views of sources that its models share in memory; to be released when it ends.
     """
 
     id: str
@@ -175,9 +175,9 @@ class Invocation:
         self.switches = Switches(in_schema_of(self.state_table, QUERIES_TABLE), now, self.recall)
 
     def remember(self, key: Hashable, find: Callable[[], T]) -> T:
-        """What was found out about a source before, in a session that reads it alike.
+        """Return a fact about a source, found or remembered, for sessions with these settings.
 
-        Which instant a DATE or a local time is depends on the session's zone.
+        The instant that a DATE or a local time means depends on the session's zone.
         """
         return self.recall.change((self.time_zone, self.settings, key), find)
 

@@ -1,4 +1,4 @@
-"""What a warm process remembers between invocations, so that nothing new costs next to nothing.
+"""Facts that a warm process remembers between invocations, so that idle ones cost little.
 
 All of it can be found again; each entry is keyed by what it was found from. A table is recognized
 by DESCRIBE DETAIL, which costs no Spark job: two commits of one table never have the same time, for
@@ -44,35 +44,35 @@ class Recall:
     _changes: dict[Hashable, Any] = field(default_factory=dict)
 
     def known(self, target: Glance) -> KnownTarget | None:
-        """The newest run of a target that is still as it was, nothing foreign in its log."""
+        """Return the newest run of a target that is unchanged, without foreign commits."""
         known = self._targets.get(target.name)
         return known if known is not None and known.target.same_as(target) else None
 
     def note(self, known: KnownTarget) -> None:
-        """A run has landed, and the target's log was looked at up to a version."""
+        """Note a run that has landed; the target's log was checked up to a version."""
         self._targets[known.target.name] = known
 
     def forget(self, name: str) -> None:
-        """Another run of this target is or was under way: look again."""
+        """Forget a target, of which another run is or was under way: it is looked at again."""
         self._targets.pop(name, None)
 
     def looked(self, last: StateRow) -> StateRow:
-        """How far a model is known to have no answer after its last run: the run that looked.
+        """Return the run that last looked for answers after a model's last run and found none.
 
-        It left no trace; where there was none, the last run itself.
+        Such a run left no trace; where there was none, the last run itself is returned.
         """
         return self._looked.get((last.generation, last.n), last)
 
     def note_looked(self, row: StateRow) -> None:
-        """A run found nothing, and was not claimed: its n is still that of the next one."""
+        """Note a run that found nothing and was not claimed: the next one has the same n."""
         _bound(self._looked)
         self._looked[(row.generation, row.n - 1)] = row
 
     def source(self, name: str, zone: str, now: Glance) -> Pinned | None:
-        """A source as it was described in a session of this zone, as it is now.
+        """Return a source as it is now, from its description in a session of this zone.
 
-        None where it has had a commit since, unless that left its definition as it was: then only
-        its version, size and time are others.
+        None where it has had a commit since, unless that left its definition unchanged: then only
+        its version, size and time differ.
         """
         known = self._sources.get((name, zone))
         if known is None:
@@ -87,20 +87,20 @@ class Recall:
         return Pinned(table, Pin(pinned.pin.table_id, now.version))
 
     def note_source(self, name: str, zone: str, then: Glance, pinned: Pinned) -> None:
-        """What a source looked like; ``then`` was read before ``pinned``."""
+        """Note the description of a source; ``then`` was read before ``pinned``."""
         self._sources[(name, zone)] = (then, pinned)
 
     def quiet(self, key: Hashable) -> tuple[bool, datetime | None]:
-        """Is it known until when nothing happens by time alone, and until when (None: for ever)?"""
+        """Return whether and until when nothing happens by time alone (None: for ever)."""
         return (key in self._quiet, self._quiet.get(key))
 
     def note_quiet(self, key: Hashable, until: datetime | None) -> None:
-        """Nothing becomes an answer before ``until`` unless a source changes."""
+        """Note that nothing becomes an answer before ``until`` unless a source changes."""
         _bound(self._quiet)
         self._quiet[key] = until
 
     def rewriting(self, key: Hashable) -> Rewriting | None:
-        """The rewriting of a query over a catalog, if this process made it before."""
+        """Return the rewriting of a query over a catalog, if this process made it before."""
         return self._rewritings.get(key)
 
     def note_rewriting(self, key: Hashable, rewriting: Rewriting) -> None:
@@ -109,9 +109,9 @@ class Recall:
         self._rewritings[key] = rewriting
 
     def change(self, key: Hashable, find: Callable[[], T]) -> T:
-        """What happened to a source between two of its versions: found once, then remembered.
+        """Return what happened to a source between two of its versions, found once.
 
-        Models that ran together last time ask the same of it. Of two threads that ask at once both
+        Models that ran together last time ask the same about it. If two threads ask at once, both
         look.
         """
         if key not in self._changes:
@@ -123,11 +123,11 @@ class Recall:
         return known
 
     def analysed(self, key: Hashable) -> bool:
-        """Did the engine accept these conditions over this query before?"""
+        """Return whether the engine accepted these conditions over this query before."""
         return key in self._analysed
 
     def note_analysed(self, key: Hashable) -> None:
-        """The engine accepts these conditions."""
+        """Note that the engine accepts these conditions."""
         _bound(self._analysed)
         self._analysed[key] = True
 

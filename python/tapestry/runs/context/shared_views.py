@@ -1,9 +1,9 @@
-"""What several models of one invocation read of a pinned source, computed once for all of them.
+"""Views of pinned sources that several models of an invocation read, computed once for all.
 
 Where all of Spark is one process, a global temporary view is kept in memory from its first use on:
-every session of that Spark, one for each thread, reads the same rows. It has a name of its own, so
-that invocations beside each other share none, and it goes when its invocation ends. What it is made
-of never changes, since every source is read at its pin: without it a statement reads the same rows.
+every session of that Spark, one for each thread, reads the same rows. It has a unique name, so that
+simultaneous invocations share none, and it is dropped when its invocation ends. Its rows never
+change, since every source is read at its pin: without it a statement reads the same rows.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class _Slot:
     _view: str | None = None
 
     def ready_view(self, session: Session, select: str) -> str:
-        """Its name."""
+        """Return the name of the view, made on the first call."""
         with self._lock:
             if self._view is None:
                 self._view = _made(session, select)
             return self._view
 
     def release(self, session: Session) -> None:
-        """Drop it, and make none again."""
+        """Drop the view, and make none again."""
         with self._lock:
             view, self._view = self._view, ""
         if view:
@@ -58,9 +58,9 @@ class SharedViews:
     _over: bool = False
 
     def shared_view(self, session: Session, key: Hashable, select: str) -> str:
-        """The view of a query, made by whoever asks first; "": there is none, read it inlined.
+        """Return the view of a query, made on first request; "": there is none, inline the query.
 
-        ``key`` tells which rows these are: queries of one key have the same rows.
+        ``key`` identifies its rows: queries of one key have the same rows.
         """
         with self._lock:
             if self._over:
@@ -71,7 +71,7 @@ class SharedViews:
     def interval(
         self, key: Hashable, after: datetime, until: datetime
     ) -> tuple[datetime, datetime]:
-        """One that was asked for before and has all of ``(after, until]``; else this one."""
+        """Return a requested interval that covers ``(after, until]``, else this one."""
         with self._lock:
             known = self._intervals.setdefault(key, [])
             for low, high in known:
@@ -81,16 +81,16 @@ class SharedViews:
             return after, until
 
     def rows(self, session: Session, view: str) -> int:
-        """How many rows a view has, counted once."""
+        """Return the number of rows of a view, counted once."""
         if view not in self._rows:
             ((count,),) = session.rows(f"SELECT count(*) FROM {view}")
             self._rows[view] = int(count)
         return self._rows[view]
 
     def release(self, session: Session) -> None:
-        """Drop the views, with what is kept of them: the invocation is over, none is made again.
+        """Drop the views and their cached data: the invocation is over, none is made again.
 
-        A failure harms nothing: nobody reads them any more, and they go with Spark's process.
+        A failure harms nothing: nobody reads them any more, and they end with Spark's process.
         """
         with self._lock:
             self._over, slots = True, list(self._slots.values())

@@ -1,9 +1,8 @@
-"""Which models the operator has switched off, as an invocation finds it, and what it writes of it.
+"""The models that the operator has switched off, read and updated by an invocation.
 
-The table is read once an invocation, so that all models of it see the same. It is not read where
-a look at it tells enough: its newest version says that nothing is switched off, or this process has
-seen it as it still is. Then it is read when the invocation has written anyway, to bring it up to
-date.
+The table is read once an invocation, so that all its models see the same. It is not read where its
+log tells enough: its newest version says that nothing is switched off, or this process has read
+that version before. Then it is read when the invocation has written anyway, to update it.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ class Switches:
     _lock: Lock = field(default_factory=Lock)
 
     def row(self, session: Session, model: str) -> QueryRow | None:
-        """What stands there of a model, by its table; None: nothing, and it is active.
+        """Return a model's row, by the model's table; None: it has none, and is active.
 
-        Raises StateUnreadable where that cannot be read.
+        Raises StateUnreadable where it cannot be read.
         """
         with self._lock:
             if self._rows is None:
@@ -62,9 +61,9 @@ class Switches:
             return readable(self._rows.get(model))
 
     def off(self, session: Session, model: str) -> QueryRow | None:
-        """The row of a model that is switched off, and is skipped by this invocation.
+        """Return the row of a model that is switched off, and is skipped by this invocation.
 
-        Raises StateUnreadable for a row that nobody of ours has written.
+        Raises StateUnreadable for a row that our runs and commands have not written.
         """
         row = self.row(session, model)
         if row is None or row.active:
@@ -73,19 +72,19 @@ class Switches:
         return row
 
     def plans(self, model: str, id: str, priority: int) -> None:
-        """The project has this model, with this priority: the table is to say so."""
+        """Note that the project has this model, with this priority, for the table."""
         self._planned[model] = QueryRow(model, id, priority, self.now)
 
     def warnings(self) -> tuple[str, ...]:
-        """What is wrong with the table as a whole; told once, to whoever asks first."""
+        """Return the warning about the table as a whole, to the first caller only."""
         with self._lock:
             told, self._told = self._told, True
         return (self._unreadable,) if self._unreadable and not told else ()
 
     def due(self, wrote: bool) -> bool:
-        """Is there something to be written at the end of the invocation, as far as one knows?
+        """Return whether something is to be written at the end of the invocation, as far as known.
 
-        ``wrote``: it has written something else.
+        ``wrote``: the invocation has written something else.
         """
         if not self._planned or self._unreadable:
             return False
@@ -113,7 +112,7 @@ class Switches:
         return rows
 
     def _looked(self, session: Session) -> Rows:
-        """All rows; none where nothing is switched off, which a look at the table tells."""
+        """Return all rows; none where the table's log tells that nothing is switched off."""
         seen = session.can.glance(self.table)
         if seen is not None and all_on(seen):
             return {}
@@ -123,7 +122,7 @@ class Switches:
         return rows
 
     def _read(self, session: Session, seen: Glance | None) -> Rows:
-        """All rows; of a table that is not as runs make it none, for then none is switched off.
+        """Return all rows; none of an unreadable table, for then no model is switched off.
 
         ``seen``: as this process may have read it before.
         """
