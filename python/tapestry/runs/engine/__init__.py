@@ -1,1 +1,1 @@
-"""What a run asks of a Spark: a session, types, errors of Delta, tables of our own."""
+"""The interface of runs to Spark: a session, types, errors of Delta, tables of our own."""

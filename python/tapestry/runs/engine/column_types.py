@@ -1,6 +1,6 @@
-"""Columns and their types as Spark tells them, whole, and as text that can stand in SQL again.
+"""Columns and their types as Spark names them, in full, and as text that can stand in SQL again.
 
-Of a struct's fields DESCRIBE names the first 25 (``spark.sql.debug.maxToStringFields``), and none
+DESCRIBE names the first 25 of a struct's fields (``spark.sql.debug.maxToStringFields``), and none
 in quotes.
 """
 
@@ -27,7 +27,7 @@ class ColumnType:
     parts: tuple[tuple[str, ColumnType], ...] = ()
 
     def __str__(self) -> str:
-        """The type as SQL; names of fields in quotes where they need them."""
+        """Return the type as SQL; names of fields in quotes where they need them."""
         if self.name == "struct":
             return f"struct<{','.join(f'{quoted(name)}:{kind}' for name, kind in self.parts)}>"
         return (
@@ -92,7 +92,7 @@ def columns_of_query(session: Session, sql: str) -> Columns:
 
 
 def columns_in(described: Sequence[tuple[object, ...]]) -> Columns:
-    """The columns among what DESCRIBE says; partitioning and comments come after them."""
+    """Return the columns from DESCRIBE's rows; partitioning and comments come after them."""
     columns: list[tuple[str, str]] = []
     for name, kind, *_ in described:
         if not name or str(name).startswith("# "):
@@ -102,7 +102,7 @@ def columns_in(described: Sequence[tuple[object, ...]]) -> Columns:
 
 
 def in_full(session: Session, relation: str, columns: Columns) -> Columns:
-    """The same columns with the types that were cut asked for again, by a query that reads nothing.
+    """Return the columns; types that DESCRIBE cut are asked for by a query that reads nothing.
 
     ``relation`` stands in FROM.
     """
@@ -126,7 +126,7 @@ def _bare(name: str) -> str:
 
 
 def _split(text: str) -> Iterator[str]:
-    """What stands between the commas outside all brackets."""
+    """Yield the parts between the commas outside all brackets."""
     depth, start = 0, 0
     for at, character in enumerate(text):
         if character in "<(":

@@ -1,4 +1,4 @@
-"""What an engine's error means, told from its text: all that thrift and connect give, too."""
+"""Classifies an engine's errors by their text, which is all that thrift and connect give."""
 
 from __future__ import annotations
 
@@ -51,75 +51,75 @@ _LEFTOVER = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXI
 
 
 def not_found(error: BaseException) -> bool:
-    """There is no such table."""
+    """Return whether the error says that there is no such table."""
     return _says(error, _NOT_FOUND)
 
 
 def is_view(error: BaseException) -> bool:
-    """There is a view of that name."""
+    """Return whether the error says that a view has that name."""
     return _says(error, _VIEW)
 
 
 def files_gone(error: BaseException) -> bool:
-    """The catalog knows the table, but somebody deleted its folder."""
+    """Return whether the catalog knows the table, but somebody deleted its folder."""
     return _says(error, _FILES_GONE)
 
 
 def log_gone(error: BaseException) -> bool:
-    """None of the files that were named is there any more."""
+    """Return whether none of the files that were named exists any more."""
     return _says(error, _LOG_GONE)
 
 
 def history_gone(error: BaseException) -> bool:
-    """An earlier version of a table cannot be read any more: of its log, or of its files."""
+    """Return whether an earlier version cannot be read any more: of its log, or of its files."""
     return _says(error, _HISTORY_GONE)
 
 
 def too_old(error: BaseException | None) -> bool:
-    """The version is refused for its age alone: its files may still be there."""
+    """Return whether a version is refused for its age alone: its files may still exist."""
     return error is not None and _says(error, _TOO_OLD)
 
 
 def lost_race(error: BaseException) -> bool:
-    """Another writer committed first, and this commit did not happen."""
+    """Return whether another writer committed first, and this commit did not happen."""
     return _says(error, _LOST_RACE)
 
 
 def loudness_of_tidying(error: BaseException) -> int:
-    """The log level for files that were not merged.
+    """Return the log level for files that were not merged.
 
-    A table for all models is merged by whoever comes first, which is as good for the others.
+    The first process merges a table for all models, which is as good for the others.
     """
     return logging.DEBUG if lost_race(error) else logging.WARNING
 
 
 def already_exists(error: BaseException) -> bool:
-    """There is such a table by now."""
+    """Return whether the table exists by now."""
     return _says(error, _EXISTS)
 
 
 def lacks_column(error: BaseException) -> bool:
-    """The table has no such column: an older version of ours made it."""
+    """Return whether the table lacks a column, as an older version of ours made it."""
     return _says(error, _LACKS_COLUMN)
 
 
 def has_column(error: BaseException) -> bool:
-    """The table has the column by now."""
+    """Return whether the table has the column by now."""
     return _says(error, _HAS_COLUMN)
 
 
 def odd_names(error: BaseException) -> bool:
-    """A column's name has characters that a table takes only when it maps its columns."""
+    """Return whether a column's name has characters that need column mapping."""
     return _says(error, _ODD_NAMES)
 
 
 def leftover(error: BaseException) -> bool:
-    """The folder of the new table is not empty: a creation was killed before the catalog knew."""
+    """Return whether the new table's folder is not empty: its creation was killed earlier."""
     return _says(error, _LEFTOVER)
 
 
 def folder_in(error: BaseException) -> str:
-    """The folder that such an error is about; '' where it names none."""
+    """Return the folder that such an error is about; '' where it names none."""
     found = _FOLDER.search(str(error))
     return found[1] if found else ""
 

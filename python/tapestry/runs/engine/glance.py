@@ -1,4 +1,4 @@
-"""A Delta table as one look at it shows it."""
+"""A Delta table as its newest commit shows it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tapestry.names import FIRST_KIND
 
 @dataclass(frozen=True)
 class Glance:
-    """What a table's newest commit says of it; to find this out costs no Spark job.
+    """The state of a table by its newest commit; finding it costs no Spark job.
 
     Two equal glances have had no commit in between (the last commit's time is part of them).
 
     version
-        That of the newest commit; None where only DESCRIBE DETAIL was asked, which does not say.
+        That of the newest commit; None from DESCRIBE DETAIL, which does not tell it.
     definition
-        A text that is another one as soon as the table's id, place, schema, partitioning or
-        properties are; "" where it is not known.
+        A text that changes with the table's id, place, schema, partitioning or properties; "" where
+        it is not known.
     place
         The table's folder: one that was moved has its log elsewhere, with the same commits.
     kind
@@ -38,9 +38,9 @@ class Glance:
     kind: str = FIRST_KIND
 
     def same_as(self, other: Glance) -> bool:
-        """Have the two looks seen one commit?
+        """Return whether two glances have seen the same commit.
 
-        Their versions tell it too, where both are known: where the time of a file has whole
+        Their versions are compared, too, where both are known: where the time of a file has whole
         seconds, as in an object store, two commits may have the same.
         """
         known = None not in (self.version, other.version)
@@ -49,7 +49,7 @@ class Glance:
 
 @dataclass(frozen=True)
 class LoggedCommit:
-    """One commit as the log has it: its version, and what it says of itself (``commitInfo``)."""
+    """One commit as the log has it: its version and its ``commitInfo``."""
 
     version: int
     info: Mapping[str, Any]

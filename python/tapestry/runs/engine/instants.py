@@ -61,7 +61,7 @@ def parse_length(value: Any, key: str) -> timedelta:
 
 
 def parse_every(value: Any, key: str) -> timedelta:
-    """How often something runs: a length of time, at least a millisecond.
+    """Return the length of time between two runs, at least a millisecond.
 
     Raises ConfigurationError, which names ``key``.
     """
@@ -97,7 +97,7 @@ def parse_instant(value: Any, key: str, zone: tzinfo = timezone.utc) -> datetime
 
 
 def instant_of(local: datetime, zone: tzinfo) -> datetime | None:
-    """The instant, in UTC, at which the clocks of a zone show a time; None where they skip it.
+    """Return the UTC instant at which a zone's clocks show a time; None where they skip it.
 
     Raises OverflowError where it lies outside of the years 1 to 9999.
     """
@@ -140,13 +140,13 @@ def show(instant: datetime | None) -> str:
 
 
 def _unit(text: str) -> str:
-    """The name of a unit in full, of its plural or its abbreviation."""
+    """Return the full name of a unit, given by its plural or its abbreviation."""
     singular = text if text in SHORT else text.removesuffix("s")
     return SHORT.get(singular, singular)
 
 
 def _from_text(text: str, key: str) -> datetime:
-    """ISO 8601, also where Python 3.10 is fussy: ``Z``, fractions of any length, no separators.
+    """Parse ISO 8601, also what Python 3.10 refuses: ``Z``, long fractions, no separators.
 
     A fraction that is not whole microseconds is refused.
     """

@@ -1,4 +1,4 @@
-"""Where a table's location lies: in a folder of this machine, or in storage that Spark reaches."""
+"""Tells whether a table's location is a folder of this machine, or other storage of Spark's."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def local_folder(location: str, settings: Mapping[str, Any] | None = None) -> Pa
 
 
 def same_location(one: str, other: str) -> bool:
-    """Do two texts name one place? Folders of this machine are compared as such."""
+    """Return whether two texts name one place; folders of this machine are compared as such."""
     here = local_folder(one)
     if here is not None:
         return here == local_folder(other)

@@ -1,8 +1,8 @@
-"""Rows of our own tables, read with suspicion: a record, or an `OddRow` that says what is odd.
+"""Validated reading of our own tables' rows: a record, or an `OddRow` that says what is wrong.
 
 Anybody who may write to the schema may write to the bookkeeping tables, by mistake too. A row that
-no run can have written is never guessed at. It stands for itself: whoever needs it stops, with its
-table, its key and the way out; whoever does not need it goes on.
+no run can have written is never interpreted: code that needs it stops, with its table, its key and
+the way out; other code goes on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SEAL: Final = "1:"
 
 
 class Odd(ValueError):
-    """A value that no run can have written; ``way_out``: what to do but to put it right."""
+    """A value that no run can have written; ``way_out``: a remedy besides correcting it."""
 
     def __init__(self, reason: str, way_out: str = "") -> None:
         super().__init__(reason)
@@ -34,7 +34,7 @@ class Odd(ValueError):
 
 @dataclass(frozen=True)
 class OddRow:
-    """A row that cannot be read: whose it is, by its key, and why."""
+    """A row that cannot be read: its table and key, and the reason."""
 
     table: str
     key: tuple[tuple[str, Any], ...]
@@ -43,7 +43,7 @@ class OddRow:
 
     @property
     def where(self) -> str:
-        """The table and the row, as one looks for it.
+        """The table and a condition that finds the row.
 
         >>> OddRow("db.tapestry_state", (("generation", "a"), ("n", 3)), "").where
         "db.tapestry_state where generation = 'a' and n = 3"
@@ -55,7 +55,7 @@ class OddRow:
         return f"{self.table} where {' and '.join(named)}"
 
     def named(self, name: str) -> str:
-        """A column of the key that is a name, for a sentence; '' where it is none."""
+        """Return a column of the key that is a name, for a sentence; '' where it is none."""
         value = dict(self.key).get(name)
         plain = isinstance(value, str) and value.isprintable() and len(value) <= 4 * SHOWN
         return str(value) if plain else ""
@@ -67,7 +67,7 @@ class OddRow:
 def read_row(
     table: str, key: Sequence[str], values: Mapping[str, Any], parse: Callable[[Fields], Record]
 ) -> Record | OddRow:
-    """What ``parse`` makes of a row, or what is odd about it; ``key`` are columns that name it."""
+    """Return the record that ``parse`` makes of a row, or an `OddRow` named by its ``key``."""
     try:
         return parse(Fields(values))
     except Odd as error:
@@ -76,23 +76,23 @@ def read_row(
 
 
 class Fields:
-    """The values of a row by column; each reader gives a value of its type or raises `Odd`.
+    """The values of a row by column; each reader returns a value of its type or raises `Odd`.
 
-    A column that is not there is NULL. ``optional`` readers give None for NULL.
+    A missing column is NULL. ``optional`` readers return None for NULL.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
 
     def text(self, name: str, most: int | None = None) -> str:
-        """A text that is not empty; what is longer than ``most`` is cut off there."""
+        """Return a text that is not empty, cut off after ``most`` characters."""
         found = self.optional_text(name, most)
         if not found:
             raise Odd(f"{name} is {'null' if found is None else 'empty'}")
         return found
 
     def optional_text(self, name: str, most: int | None = None) -> str | None:
-        """A text, or None; one that is not cut off, and so not only shown, can be written again."""
+        """Return a text, or None; one without ``most`` is not cut off and can be written again."""
         value = self._values.get(name)
         if value is None:
             return None
@@ -105,14 +105,14 @@ class Fields:
         return value if most is None or len(value) <= most else f"{value[: most - 1]}…"
 
     def whole(self, name: str, least: int = 0, most: int = MOST) -> int:
-        """A whole number from ``least`` to ``most``."""
+        """Return a whole number from ``least`` to ``most``."""
         found = self.optional_whole(name, least, most)
         if found is None:
             raise Odd(f"{name} is null")
         return found
 
     def optional_whole(self, name: str, least: int = 0, most: int = MOST) -> int | None:
-        """The same, or None."""
+        """Return a whole number from ``least`` to ``most``, or None."""
         value = self._values.get(name)
         if value is None:
             return None
@@ -121,7 +121,7 @@ class Fields:
         return int(value)
 
     def truth(self, name: str) -> bool:
-        """True or false."""
+        """Return true or false."""
         value = self._values.get(name)
         if value is None:
             raise Odd(f"{name} is null")
@@ -130,7 +130,7 @@ class Fields:
         return value
 
     def optional_number(self, name: str, least: float, most: float) -> float | None:
-        """A finite number from ``least`` to ``most``, or None."""
+        """Return a finite number from ``least`` to ``most``, or None."""
         value = self._values.get(name)
         if value is None:
             return None
@@ -141,14 +141,14 @@ class Fields:
         return float(value)
 
     def instant(self, name: str) -> datetime:
-        """An instant."""
+        """Return an instant."""
         found = self.optional_instant(name)
         if found is None:
             raise Odd(f"{name} is null")
         return found
 
     def optional_instant(self, name: str) -> datetime | None:
-        """An instant in the years 1 to 9999, given in microseconds or as a datetime, or None.
+        """Return an instant in the years 1 to 9999, or None; microseconds or a datetime are read.
 
         A datetime without a zone is in UTC.
         """
@@ -166,7 +166,7 @@ class Fields:
         return from_micros(value)
 
     def json(self, name: str) -> Any:
-        """What a JSON text says, each key of an object once; raises for NULL."""
+        """Return the value of a JSON text; duplicate keys of an object and NULL raise `Odd`."""
         text = self.text(name)
         try:
             return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
@@ -180,16 +180,16 @@ class Fields:
 
 
 def sealed(values: Sequence[Any]) -> str:
-    """A seal over a row's values: a row that is not as its writer wrote it does not fit it.
+    """Return a seal over a row's values, which does not fit once one of them is changed.
 
-    It tells accidents, not forgers: whoever can compute a hash can seal.
+    It detects accidents, not forgery: whoever can compute a hash can seal.
     """
     text = json.dumps(list(values), separators=(",", ":"))
     return f"{_SEAL}{sha256(text.encode()).hexdigest()[:32]}"
 
 
 def check_seal(seal: str | None, values: Sequence[Any]) -> bool:
-    """Does a seal of this version stand there? Raises `Odd` where it does not fit.
+    """Return whether the row has a seal of this version; raise `Odd` where it does not fit.
 
     A row of an earlier version has none, one of a later version another: both are taken as they
     are, by their values alone.
@@ -221,7 +221,7 @@ def shown(value: Any) -> str:
 
 
 def shorten(text: str) -> str:
-    """A text of one short line."""
+    """Return a text as one short line."""
     flat = " ".join(text.split())
     return flat if len(flat) <= SHOWN else f"{flat[: SHOWN - 1]}…"
 

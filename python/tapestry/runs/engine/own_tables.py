@@ -1,4 +1,4 @@
-"""Bookkeeping tables of our own: made when first needed, by whoever comes first."""
+"""Our own bookkeeping tables, made when first needed, by the first process that needs them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def in_schema_of(table: str, name: str) -> str:
 
 
 def exists(session: Session, name: str) -> bool:
-    """Is there a table of that name? One look-up in the catalog."""
+    """Return whether there is a table of that name, by one look-up in the catalog."""
     schema, _, table = name.rpartition(".")
     scope = f" IN {relation_name(schema)}" if schema else ""
     return bool(session.rows(f"SHOW TABLES{scope} LIKE {token(table)}"))
@@ -59,12 +59,12 @@ def create_own(
     comment: str,
     named: Mapping[str, str] = NOTHING,
 ) -> None:
-    """Make a table; of several that try at once one does, and the others wait for it.
+    """Make a table; of several processes that try at once one does, and the others wait for it.
 
-    ``named`` are properties that it gets besides.
+    ``named`` are further properties.
 
-    The loser's error can come before the catalog knows the winner's table: hence once more.
-    What is left of an earlier one without its folder is forgotten first.
+    The loser's error can come before the catalog knows the winner's table: so it is tried again.
+    An entry of an earlier table without its folder is removed first.
     """
     listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
     more = properties({"delta.checkpointInterval": str(CHECKPOINTS), **named})
@@ -88,7 +88,7 @@ def create_own(
 
 
 def _unknown_folder(table: str, folder: str) -> StateMissing:
-    """The catalog was lost, say, and the folders are there."""
+    """Return the error for a folder with files that the catalog lost, or never had."""
     return StateMissing(
         f"the catalog knows no {table}, but its folder {folder} is not empty",
         hint=f"if that is the table, CREATE TABLE {relation_name(table)} USING delta LOCATION"
@@ -103,7 +103,7 @@ class OwnTable:
     columns
         Names, and types as they stand in SQL.
     added
-        Those of them that tables of earlier versions lack.
+        The columns that tables of earlier versions lack.
     """
 
     name: str
@@ -112,7 +112,7 @@ class OwnTable:
     added: Mapping[str, str] = field(default_factory=dict)
 
     def inserting(self, rows: Sequence[Mapping[str, str]], under: str = "") -> str:
-        """An INSERT of rows, each value as SQL; ``under``: its transaction."""
+        """Return an INSERT of rows, each value as SQL; ``under``: its transaction."""
         # Values of a SELECT become part of the code that Spark compiles, those of VALUES do not.
         values = ", ".join(f"({', '.join(row[name] for name in self.columns)})" for row in rows)
         listed = ", ".join(self.columns)
@@ -120,9 +120,9 @@ class OwnTable:
         return f"INSERT INTO {into} ({listed}) VALUES {values}"
 
     def write(self, session: Session, statement: str, makes: bool = True) -> None:
-        """Execute an INSERT; the table is made where there is none, an older one is widened.
+        """Execute an INSERT; make a missing table, add missing columns to an older one.
 
-        ``makes``: False leaves the error as it is where there is none.
+        ``makes``: False raises the error of a missing table.
         """
         try:
             session.run(statement)
@@ -139,14 +139,16 @@ class OwnTable:
 
 
 def append_own(session: Session, table: OwnTable, rows: Sequence[Mapping[str, str]]) -> None:
-    """Append rows, each value as SQL, so many at once."""
+    """Append rows, each value as SQL, many at once."""
     for start in range(0, len(rows), AT_ONCE):
         table.write(session, table.inserting(rows[start : start + AT_ONCE]))
 
 
 def remove_rows(session: Session, table: str, gone: str) -> None:
-    """Delete the rows of a table for which a condition holds, unless another run gets in between:
-    that one tidies up, or the next one will."""
+    """Delete the rows of a table for which a condition holds.
+
+    Does nothing if another run commits in between: that one deletes them, or the next one will.
+    """
     try:
         session.run(f"DELETE FROM {relation_name(table)} WHERE {gone}")
     except Exception as error:
@@ -155,9 +157,9 @@ def remove_rows(session: Session, table: str, gone: str) -> None:
 
 
 def forget_gone(session: Session, table: str) -> bool:
-    """Take a table whose folder somebody deleted out of the catalog; was it there?
+    """Remove a table whose folder was deleted from the catalog; return whether it was there.
 
-    Its entry would stand in the way of a new one, and has nothing else to lose.
+    Its entry would prevent a new table, and has nothing else to lose.
     """
     gone = _gone(session, table)
     if gone:
@@ -166,7 +168,7 @@ def forget_gone(session: Session, table: str) -> bool:
 
 
 def lost_own(session: Session, table: str, error: BaseException) -> bool:
-    """Did an INSERT fail because there is no table? One without its folder has no columns."""
+    """Return whether an INSERT failed for lack of the table, or of its folder (no columns)."""
     return not_found(error) or (lacks_column(error) and _gone(session, table))
 
 
@@ -179,8 +181,10 @@ def _gone(session: Session, table: str) -> bool:
 
 
 def refuse_other(session: Session, table: str, columns: Mapping[str, str]) -> None:
-    """After a statement about a table of ours failed: raise StateUnreadable where that is because
-    the table is not as runs make it."""
+    """Raise StateUnreadable if a statement failed because a table is not as runs make it.
+
+    Called after a statement about a table of ours has failed.
+    """
     try:
         described = session.rows(f"DESCRIBE TABLE {relation_name(table)}")
         there = {str(row[0]).lower(): str(row[1]).lower() for row in described}
@@ -220,7 +224,7 @@ def widen_own(session: Session, table: str, columns: Mapping[str, str]) -> None:
 def widened_rows(
     session: Session, table: str, sql: str, columns: Mapping[str, str]
 ) -> list[tuple[Any, ...]]:
-    """Rows of a query, which a table of an earlier version is made to have the columns for."""
+    """Return the rows of a query; add the columns that an earlier version's table lacks."""
     try:
         return session.rows(sql)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What a run asks of an engine: take SQL text, give rows, and say what else it can do."""
+"""The interface of runs to an engine: SQL text, rows, and further capabilities."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ from tapestry.runs.engine.stop_after import Stopped
 
 
 class Begin(Protocol):
-    """Begins a task in another thread, where the same session may be asked by it."""
+    """Begins a task in another thread, where it may use the same session."""
 
     def __call__(self, task: Callable[[], T], /) -> Future[T]:
-        """The future gives what the task returns, or raises what it raised."""
+        """Begin the task; the future gives what it returns, or raises what it raised."""
         ...
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Nothing of this changes what a run writes, only what it costs or can tell.
+    """The capabilities of a session besides SQL: they change costs, and what can be told.
 
-    The one exception is ``frame``, without which expectations that only Great Expectations can
-    check are refused.
+    What a run writes is the same without them, with one exception: without ``frame``, expectations
+    that only Great Expectations can check are refused.
 
     frame
-        A query as a Spark dataframe.  Without it, no expectation that has no SQL of its own can be
-        declared, and a temporary view is made of its text.
+        Returns a query as a Spark dataframe. Without it, no expectation that has no SQL of its own
+        can be declared, and a temporary view is made of its text.
     glance
-        How a Delta table stands, by its log; None: not known, DESCRIBE DETAIL is to be asked.
-        Without it, that is asked of every table.
+        Returns a Delta table's state by its log; None: not known, DESCRIBE DETAIL is executed.
+        Without it, that is executed for every table.
     commits
-        The newest commits of a Delta table above a version, newest first, at most so many; None:
-        not known.  Without it, DESCRIBE HISTORY is asked.
+        Returns at most so many of a Delta table's newest commits above a version, newest first;
+        None: not known. Without it, DESCRIBE HISTORY is executed.
     meanwhile
-        Does something beside what the session does.  Without it, one is done after the other.
+        Does a task beside the session's statements. Without it, one is done after the other.
     measured
-        Measures what is read inside.  Without it, the log of runs does not say what was read.
+        Measures the reads of the statements inside. Without it, the log of runs lacks them.
     for_little
-        What is executed inside reads kilobytes: it is interpreted instead of compiled.  Without it,
-        the engine executes it as it would anything.
+        Has statements inside, which read kilobytes, interpreted instead of compiled. Without it,
+        the engine executes them like any others.
     planned_once
-        What is executed inside joins nothing whose size is unknown: to plan it again while it runs
-        is of no use.  Without it, the engine plans as it is set to.
+        Turns off adaptive planning inside, for statements that join only tables of known size.
+        Without it, the engine plans as it is set to.
     keeps_memory
-        Does what Spark keeps in memory stay there, as where all of Spark is one process?  On a
-        cluster what a lost executor kept is computed anew, and a condition that asks another table
-        might then find something else there.  Without it, new rows are staged in a table.
+        Returns whether cached data stays, as where all of Spark is one process. On a cluster a
+        lost executor's data is computed anew, and a condition that reads another table might then
+        find something else there. Without it, new rows are staged in a table.
     apart
-        Another session of the same engine with settings of its own, to be closed when what is
-        inside is over.  Without it, what needs a setting for a statement is refused.
+        Opens another session of the same engine with settings of its own, closed on leaving.
+        Without it, statements that need a setting are refused.
     stop_after
-        What is executed inside is stopped when it has taken so many seconds.  Without it, a batch
-        of an action takes as long as it does.
+        Stops the statements inside after so many seconds. Without it, a batch of an action takes
+        as long as it does.
     input_files
-        How many files a query would read, told from its plan.  Without it, `tapestry explain`
+        Returns how many files a query would read, by its plan. Without it, `tapestry explain`
         says how many bytes are read and not in how many files.
     """
 
@@ -82,9 +82,9 @@ ONLY_SQL = Capabilities()
 
 @dataclass
 class ReadVolume:
-    """Files of tables and bytes that were read; None: nobody knows.
+    """The files of tables and bytes that were read; None: unknown.
 
-    ``look`` finds them out, once the reading is over: an engine's counters come after its answers.
+    ``look`` finds them out once the reading is over: an engine's counters come after its answers.
     """
 
     files: int | None = None
@@ -96,16 +96,15 @@ T = TypeVar("T")
 
 
 class Session(Protocol):
-    """A connection that speaks Spark SQL; session, thrift and connect look alike through it.
+    """A connection that speaks Spark SQL, the same for session, thrift and connect.
 
-    ``can`` says what this one offers besides.  A class that names this one as its base and says
-    nothing of it offers SQL only.
+    ``can`` has its further capabilities. A subclass that does not set it offers SQL only.
     """
 
     can: Capabilities = ONLY_SQL
 
     def run(self, sql: str) -> None:
-        """Execute a statement whose rows nobody wants."""
+        """Execute a statement and ignore its rows."""
         ...
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -114,21 +113,21 @@ class Session(Protocol):
 
 
 def for_little(session: Session, little: bool) -> AbstractContextManager[None]:
-    """What is executed inside reads kilobytes; a session that has a way to heed that does so."""
+    """Return a context for statements over kilobytes, executed faster if the session can."""
     return session.can.for_little() if little else nullcontext()
 
 
 def planned_once(session: Session, wanted: bool) -> AbstractContextManager[None]:
-    """What is executed inside joins nothing whose size is unknown: to plan it again is no use."""
+    """Return a context without adaptive planning, for joins whose sizes are known."""
     return session.can.planned_once() if wanted else nullcontext()
 
 
 @contextmanager
 def meanwhile(session: Session, task: Callable[[], T], wanted: bool) -> Iterator[Callable[[], T]]:
-    """Do something while what is inside is executed; what is given waits for its result.
+    """Do a task while the statements inside are executed; yield a function that waits for it.
 
-    Neither may depend on the other.  Where a session cannot do two things at once, or that is not
-    ``wanted``, the task is done first.  When this is left the task is over, however it went.
+    Neither may depend on the other. Where a session cannot do two things at once, or that is not
+    ``wanted``, the task is done first. On leaving, the task is over, however it went.
     """
     begin = session.can.meanwhile
     if begin is None or not wanted:

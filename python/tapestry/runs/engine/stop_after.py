@@ -1,4 +1,4 @@
-"""A statement is stopped when it has taken too long."""
+"""Stops a statement when it has taken too long."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE = 30
 
 @dataclass
 class Stopped:
-    """Was it told to stop?"""
+    """Tells whether a statement was told to stop."""
 
     told: bool = False
 
@@ -25,10 +25,10 @@ class Stopped:
 def stop_after(
     seconds: float, stoppable: AbstractContextManager[Callable[[], None]]
 ) -> Iterator[Stopped]:
-    """Stop, from another thread, what is inside when it has taken so many seconds.
+    """Stop the statements inside, from another thread, after so many seconds.
 
-    ``stoppable`` is entered by the thread that executes it, and gives what stops it. That is called
-    again until it ends, and never afterwards.
+    ``stoppable`` is entered by the executing thread, and yields a function that stops it. That is
+    called again until the statement ends, and never afterwards.
     """
     found, over = Stopped(), Event()
 

@@ -1,7 +1,7 @@
 """Lists and maps in a statement's result: as such, or as the text that a Thrift server sends.
 
-The text looks like JSON, but quotes in it are not escaped: a piece of text ends where what can
-follow it does follow.
+The text looks like JSON, but quotes in it are not escaped: a string ends where a quote is followed
+by what can follow a string.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _pairs(value: str) -> dict[str, Any]:
 
 
 def note_of_ours(note: Any) -> dict[str, Any]:
-    """Read what a commit of ours says of itself from its user metadata; {} for that of another.
+    """Return our note in a commit's user metadata; {} for another's commit.
 
     >>> note_of_ours('{"tapestry": {"n": 2}}'), note_of_ours("by hand"), note_of_ours(None)
     ({'n': 2}, {}, {})
@@ -90,7 +90,7 @@ def note_of_ours(note: Any) -> dict[str, Any]:
 
 
 def _text(value: str, start: int, follows: re.Pattern[str]) -> tuple[str, int]:
-    """The text that begins at ``start``, and the place behind its closing quote."""
+    """Return the text that begins at ``start``, and the place behind its closing quote."""
     if value[start : start + 1] in ("{", "["):
         try:
             _, end = _NESTED.raw_decode(value, start)
@@ -107,7 +107,7 @@ def _text(value: str, start: int, follows: re.Pattern[str]) -> tuple[str, int]:
 
 
 def _bare(text: str) -> Any:
-    """What is written without quotes: null, a number, true; else its text."""
+    """Return an unquoted value: null, a number, true; else its text."""
     try:
         return json.loads(text)
     except ValueError:

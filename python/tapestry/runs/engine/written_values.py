@@ -1,9 +1,9 @@
 """Values that people write as text (a seed's cells, rows of unit tests, bounds), read exactly.
 
 Spark's own casts lose what they cannot keep: `1.9` becomes 1, `12345.678` a rounded decimal,
-`2026-01-03 25:99` a date, `10:00` a time of today, `1e400` infinity; outside of ANSI mode what
-they cannot read at all is NULL.  Here a text is a value of a type exactly, or is refused.  What a
-reader returns denotes the same value in each session, whatever its settings.
+`2026-01-03 25:99` a date, `10:00` a time of today, `1e400` infinity; outside of ANSI mode a text
+that they cannot read at all is NULL. Here a text is a value of a type exactly, or is refused. The
+text that a reader returns denotes the same value in each session, whatever its settings.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ _PAST_DIGITS = 400
 
 
 class UnfitError(ValueError):
-    """A text is no value of a type; the message says why, as what follows it in a sentence."""
+    """A text is no value of a type; the message is the reason, as a verb phrase."""
 
 
 def reader_of(kind: str, zone: tzinfo = timezone.utc) -> Reader | None:
-    """What reads values of a type; None for a type that only Spark knows (nested, an interval).
+    """Return the function that reads values of a type; None for a type that only Spark knows.
 
-    An instant without an offset of its own is in ``zone``.
+    These are nested types and intervals. An instant without an offset of its own is in ``zone``.
 
     >>> reader_of("decimal(5, 2)")(" 1.50 "), reader_of("TIMESTAMP")("2026-1-3T10:00Z")
     ('1.50', '2026-01-03 10:00:00.000000+00:00')
@@ -197,7 +197,7 @@ def _instant(text: str, zone: tzinfo) -> str:
 
 
 def _read_local(text: str) -> tuple[datetime, str]:
-    """A date and time of day, and the time zone that stands behind it, if one does."""
+    """Return a date and time of day, and the time zone after it, if there is one."""
     found = _WHEN.fullmatch(text.strip())
     if found is None:
         raise UnfitError("is no date (year-month-day), with or without a time of day")
