@@ -1,1 +1,1 @@
-"""What a model's author expects of its rows: declared, checked against the columns, counted."""
+"""An author's expectations of a model's rows: declared, checked against columns, counted."""

@@ -1,6 +1,6 @@
-"""The arguments of Great Expectations' expectations: what each has to be, said before any run.
+"""Checks the arguments of Great Expectations' expectations before any run.
 
-Great Expectations takes some values that it cannot use, and fails on them while it looks at rows.
+Great Expectations accepts some values that it cannot use, and fails on them while it reads rows.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _refuse_missing(
 
 
 def _refuse_bounds(expectation: Expectation, arguments: Mapping[str, Any], file: str) -> None:
-    """Two texts are left to the engine, which knows the column's type."""
+    """Raise for wrong bounds; two texts are left to the engine, which knows the column's type."""
     least, most = arguments.get("min_value"), arguments.get("max_value")
     if least is None and most is None:
         raise _wrong(expectation, "neither min_value nor max_value is given", file)

@@ -1,7 +1,7 @@
 """Great Expectations itself: loaded only where a model names an expectation that only it can run.
 
-Importing it takes seconds and each expectation scans the rows again, so conditions of ours never
-come here.
+Importing it takes seconds and each expectation scans the rows again, so conditions with SQL of our
+own are not run by it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOT_OURS = ("result_format", "catch_exceptions", "id", "rendered_content", "batc
 
 @dataclass(frozen=True)
 class GreatFinding:
-    """What Great Expectations found: rows looked at, rows that break it, its result as JSON."""
+    """Great Expectations' result: rows checked, rows that break the expectation, its JSON."""
 
     success: bool
     checked_rows: int | None
@@ -38,7 +38,7 @@ class GreatFinding:
 
 
 def library() -> Any:
-    """The package, without its telemetry.
+    """Return the package, without its telemetry.
 
     Raises ConfigurationError where it is not installed.
     """
@@ -58,7 +58,7 @@ def library() -> Any:
 
 
 def refuse_misspelt(expectation: Expectation, file: str) -> None:
-    """Raise ConfigurationError for a kind or an argument that there is not."""
+    """Raise ConfigurationError for a kind or an argument that does not exist."""
     if condition_of(expectation) is not None:
         return  # known by name, its arguments too
     kind, keywords = expectation.kind, expectation.keywords
@@ -122,7 +122,7 @@ def _problems(error: Exception) -> list[str]:
 def run(frame: Any, expectations: Sequence[Expectation]) -> list[GreatFinding]:
     """Run expectations over the rows of a dataframe, one after the other.
 
-    What goes wrong in one is its ``error``; the others go on.
+    A failure of one is its ``error``; the others go on.
     """
     gx = library()
     from great_expectations.expectations import registry
@@ -154,9 +154,9 @@ def run(frame: Any, expectations: Sequence[Expectation]) -> list[GreatFinding]:
 
 
 def _spelt(keywords: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Column names as the table spells them; Great Expectations heeds case, Spark does not.
+    """Return arguments with the table's spelling of columns: Great Expectations compares case.
 
-    A set goes without its nulls: IN a list with a NULL is true or NULL, so nothing would break it.
+    Nulls are removed from a set: IN a list with a NULL is true or NULL, so nothing would break it.
     """
     if isinstance(keywords.get("value_set"), list):
         keywords["value_set"] = [value for value in keywords["value_set"] if value is not None]
@@ -186,7 +186,7 @@ def _found(outcome: Mapping[str, Any], seconds: float) -> GreatFinding:
 
 
 def _raised(info: Mapping[str, Any]) -> str:
-    """The message of what was raised, if anything; one entry, or one a metric."""
+    """Return the message of an exception, if there is one; one entry, or one for each metric."""
     for entry in (info, *(value for value in info.values() if isinstance(value, Mapping))):
         if entry.get("raised_exception"):
             return " ".join(str(entry.get("exception_message") or "it failed").split())[:500]

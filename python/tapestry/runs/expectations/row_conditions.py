@@ -1,8 +1,8 @@
 """Great Expectations' expectations on single rows, as SQL conditions.
 
 These need no dataframe, are counted in the same pass as all other conditions, and tell which rows
-to drop. Each is what Great Expectations' Spark engine computes; a test compares the two. Where an
-argument asks for more (``mostly``, ``row_condition``), Great Expectations runs it itself.
+to drop. Each computes the same as Great Expectations' Spark engine; a test compares the two. Where
+an argument asks for more (``mostly``, ``row_condition``), Great Expectations runs it itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BOTH, EITHER = "both_values_are_missing", "either_value_is_missing"
 
 
 def condition_of(expectation: Expectation) -> str | None:
-    """The condition that a row has to fulfil; None where only Great Expectations can say.
+    """Return the condition that a row has to fulfil; None where there is no SQL for it.
 
     >>> condition_of(Expectation("n", "drop", kind="expect_column_values_to_not_be_null",
     ...                          arguments='{"column": "author"}'))
@@ -47,12 +47,12 @@ def condition_of(expectation: Expectation) -> str | None:
 
 
 def on_rows() -> tuple[str, ...]:
-    """The kinds that tell which rows break them."""
+    """Return the kinds that tell which rows break them."""
     return tuple(sorted(_CONDITIONS))
 
 
 def arguments_of(kind: str) -> tuple[str, ...] | None:
-    """The arguments of a kind of ours, without those that all have."""
+    """Return the arguments of a kind that has SQL of ours, without those that all have."""
     known = _CONDITIONS.get(kind)
     return None if known is None else known[0]
 
@@ -88,7 +88,7 @@ def _not_in_set(arguments: _Arguments) -> _Made:
 
 
 def above(least: Any, most: Any) -> bool:
-    """Of numbers; the order of two texts is that of the column's type, which the engine knows."""
+    """Return whether a number is above another; the order of texts is left to the engine."""
     return not isinstance(least, str) and bool(least > most)
 
 

@@ -1,7 +1,7 @@
-"""Arguments tried by the engine: patterns that are none, values that are none of a column.
+"""Has the engine try arguments, to find invalid patterns and values that do not fit a column.
 
-A pattern would fail at the first row, and what cannot be cast is NULL to Spark outside of ANSI
-mode, so that no row would break the expectation.
+A pattern would fail at the first row, and a text that cannot be cast is NULL to Spark outside of
+ANSI mode, so that no row would break the expectation.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ TRIED = (*_BOUNDS, "value_set", *_PATTERNS)
 def refuse_unfit(
     session: Session, expectations: Sequence[Expectation], columns: Mapping[str, str], file: str
 ) -> None:
-    """Raise ConfigurationError for a pattern or a value that the engine can do nothing with.
+    """Raise ConfigurationError for a pattern or a value that the engine cannot use.
 
-    ``columns`` are the types by the columns' names in lower case. Asks one statement for all
+    ``columns`` are the types by the columns' names in lower case. Executes one statement for all
     texts, and one for each pattern, of which none reads data.
     """
     asked: list[tuple[Sql, ConfigurationError]] = []
@@ -66,7 +66,7 @@ def refuse_unfit(
 
 
 def _fits(text: str, kind: str) -> bool:
-    """Spark takes some texts for another value than the one written: `10:00` is one of today."""
+    """Return whether a text is exactly a value of a type: Spark takes `10:00` for one of today."""
     reader = reader_of(kind)
     try:
         return reader is None or bool(reader(text))
@@ -75,7 +75,7 @@ def _fits(text: str, kind: str) -> bool:
 
 
 def _values(one: Expectation) -> Iterator[tuple[str, Any]]:
-    """Arguments that are values of the column."""
+    """Yield the arguments that are values of the column."""
     for name, value in one.keywords.items():
         if name == "value_set" or (name in _BOUNDS and one.kind in _OF_A_VALUE):
             values = value if isinstance(value, list) else [value]
@@ -90,7 +90,7 @@ def _patterns(one: Expectation) -> Iterator[tuple[str, str]]:
 
 
 def _number(one: Expectation, name: str, value: float, kind: str, file: str) -> ConfigurationError:
-    """A text is no number where it has a letter, and a row with one would fail the run."""
+    """Return the error for a number given for a text column: rows of letters would fail the run."""
     return ConfigurationError(
         f"{one.name}: {name}: {short(value)} is not a text, and the column"
         f" {one.keywords['column']} is of the type {kind}",
@@ -102,7 +102,7 @@ def _number(one: Expectation, name: str, value: float, kind: str, file: str) -> 
 def _no_value(
     one: Expectation, name: str, text: str, kind: str, file: str
 ) -> tuple[Sql, ConfigurationError]:
-    """What is true of a text that is no value of the column's type, and the error then."""
+    """Return a condition true of a text that is no value of the column's type, and the error."""
     error = ConfigurationError(
         f"{one.name}: {name}: {short(text)} is no {kind}, and the column"
         f" {one.keywords['column']} is of that type",
@@ -115,9 +115,9 @@ def _no_value(
 def _out_of_order(
     one: Expectation, kind: str, order: str, file: str
 ) -> Iterator[tuple[Sql, ConfigurationError]]:
-    """What is true of two texts whose greater one comes first, and the error then.
+    """Yield a condition true of two bounds in the wrong order, and the error.
 
-    They are in the order of the column's type: as integers '9' comes before '10'.
+    Texts are compared in the order of the column's type: as integers '9' comes before '10'.
     """
     least, most = (one.keywords.get(name) for name in _BOUNDS)
     if one.kind not in _OF_A_VALUE or not isinstance(least, str) or not isinstance(most, str):

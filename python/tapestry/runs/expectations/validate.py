@@ -1,7 +1,7 @@
-"""Every expectation is checked against the model's columns before any data is read.
+"""Checks every expectation against the model's columns before any data is read.
 
-The conditions are analysed by the engine in one statement over no rows. Where that fails each is
-tried alone, to say which one is wrong and what was meant.
+The engine analyses the conditions in one statement over no rows. Where that fails each is tried
+alone, to say which one is wrong and what was meant.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Expected:
-    """Of what rows something is expected.
+    """The rows that expectations are about.
 
     rows
         A query without rows that has their ``columns``.
@@ -70,11 +70,11 @@ def prepare(
     pinning: Pinning = lambda name: "",
     recall: Recall | None = None,
 ) -> tuple[Prepared, ...]:
-    """The expectations, ready to be counted.
+    """Return the expectations, ready to be counted.
 
     ``recall`` spares a warm process the analysis.
-    Raises ConfigurationError for a misspelt expectation, column or argument, for a condition that
-    is none, and for a rule that the expectation cannot keep.
+    Raises ConfigurationError for a misspelt expectation, column or argument, for an invalid
+    condition, and for a rule that the expectation cannot keep.
     """
     prepared = tuple(
         _prepare(session, expectation, of.columns, of.file, pinning) for expectation in expectations
@@ -102,7 +102,7 @@ def _try_arguments(session: Session, expectations: Sequence[Expectation], of: Ex
 
 
 def _try_row_condition(session: Session, one: Expectation, of: Expected) -> None:
-    """Which rows an expectation is about; Great Expectations gives the text to Spark as it is."""
+    """Raise ConfigurationError for a bad `row_condition`, which goes to Spark as it is."""
     text = one.keywords.get("row_condition")
     parser = one.keywords.get("condition_parser") or "spark"
     if not isinstance(text, str) or not text or parser not in ("spark", "pandas"):
@@ -173,7 +173,7 @@ def _no_column(
 
 
 def _pinned(expectation: Expectation, condition: str, file: str, pinning: Pinning) -> str:
-    """The condition with the version behind every table; it has to be one expression over a row."""
+    """Return the condition, one expression over a row, with a version behind every table."""
     try:
         tree = read_one(SELECT + condition)
     except Refusal as error:
@@ -230,7 +230,7 @@ def _no_condition(expectation: Expectation, why: str, file: str) -> Configuratio
 
 
 def _analyse(session: Session, prepared: Sequence[Prepared], of: Expected) -> None:
-    """Raise ConfigurationError for the first condition that the engine cannot make sense of."""
+    """Raise ConfigurationError for the first condition that the engine cannot analyse."""
     if not prepared:
         return
     try:
@@ -247,7 +247,7 @@ def _analyse(session: Session, prepared: Sequence[Prepared], of: Expected) -> No
 
 
 def raise_explained(session: Session, one: Prepared, of: Expected) -> None:
-    """Raise the ConfigurationError that explains why the engine refuses a condition, if it does."""
+    """Raise ConfigurationError that explains why the engine refuses a condition, if it does."""
     try:
         _types(session, [one], of)
     except Exception as error:
