@@ -1,8 +1,8 @@
-"""Which uses of sources a run reads from memories, and why it reads the others from the source.
+"""Decides which uses of sources a run reads from memories, and why not the others.
 
-What a source got since its memory is read once an invocation, by all of its models and the flush.
-Where it is not kept in the machine's memory each statement reads it from the source, as the text
-of the memory's relation has it. Sound: both are the same rows of pinned versions.
+The rows that a source got since its memory was written are read once an invocation, by all of its
+models and the flush. Where they are not cached in memory each statement reads them from the source,
+as the text of the memory's relation says. Sound: both are the same rows of pinned versions.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ VARIABLE = "TAPESTRY_MEMORIES"
 
 @dataclass(frozen=True)
 class MemoryRequest:
-    """What one run asked of memories: in the place of a use of a source, or of two.
+    """A run's request to memories: in the place of a use of a source, or of two.
 
     uses
         One, or the two that are read joined as ``pair`` says.
     wanted
-        What is read if it is there: the memory of the uses' own conditions, or one of more rows;
-        None where there can be no memory.
+        The memory to read if it exists: that of the uses' own conditions, or one of more rows; None
+        where there can be no memory.
     named
         The model names it: it is kept whether it pays or not.
     log
-        Where runs have recorded what they built.
+        The log in which runs have recorded the memories that they built.
     own
         The memory of its own conditions, where one of more rows is read.
     """
@@ -75,23 +75,23 @@ class MemoryRequest:
 
     @property
     def use(self) -> Use:
-        """The one that it is about; one about a pair has none that is meant."""
+        """The only use of the request; a request for a pair has no such use."""
         (only,) = self.uses
         return only
 
     @property
     def signature(self) -> str:
-        """That of the memory that is wanted."""
+        """The signature of the memory that is wanted."""
         return "" if self.wanted is None else self.wanted.signature
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """Those of the uses in the whole query."""
+        """The aliases of the uses in the whole query."""
         return tuple(use.alias for use in self.uses)
 
     @property
     def told(self) -> tuple[str, str, tuple[str, ...]]:
-        """Of what it is, for people: the aliases, the sources and the conditions."""
+        """Return a description for people: the aliases, the sources and the conditions."""
         sources = ", ".join(dict.fromkeys(use.source for use in self.uses))
         conditions = self.use.conditions if self.pair is None else self.pair.conditions
         return ", ".join(use.written for use in self.uses), sources, conditions
@@ -99,16 +99,16 @@ class MemoryRequest:
 
 @dataclass(frozen=True)
 class Asking:
-    """A run of a model that asks: which query, over which window.
+    """A run of a model that makes requests: its query and its window.
 
     again
-        It crashed, and is executed again with the query of then, which may have other aliases than
+        It crashed, and is executed again with its former query, which may have other aliases than
         the model names today.
     later
         The query counts from a later begin than the model names.
     plain
         The query over sources no row of which has ended, where ``query`` is one over some that
-        have: what that one asks apart, this one may join. None: ``query`` itself.
+        have: ``plain`` may join tables that ``query`` reads apart. None: ``query`` itself.
     """
 
     session: Session
@@ -122,7 +122,7 @@ class Asking:
 
     @property
     def as_written(self) -> bool:
-        """Is the query as its author sees it, so that a name it does not know is a mistake?
+        """Return whether the query has the author's aliases, so that an unknown name is a mistake.
 
         Else a later begin, or rows that have ended, may have it evaluated at instants, where no
         memory stands for a table; the names stay right for a table that is built anew.
@@ -133,29 +133,29 @@ class Asking:
 
     @property
     def listed(self) -> tuple[str | tuple[str, str], ...]:
-        """What the model names under ``memories``: aliases, and pairs of them."""
+        """The aliases, and pairs of them, that the model names under ``memories``."""
         rule = self.model.config.memories
         return () if isinstance(rule, str) else rule
 
     @property
     def names(self) -> frozenset[str]:
-        """The aliases among those, in lower case: each of a pair is kept by itself, too."""
+        """The named aliases in lower case: each of a pair is kept by itself, too."""
         singles = [[one] if isinstance(one, str) else one for one in self.listed]
         return frozenset(name.lower() for names in singles for name in names)
 
     @property
     def log(self) -> MemoryLog:
-        """That of the schema in which its memories lie."""
+        """The log of the schema in which its memories lie."""
         key = ("log of memories", self.schema)
         return self.invocation.remember(key, partial(MemoryLog, self.schema))
 
     @property
     def schema(self) -> str:
-        """Where its memories lie."""
+        """The schema in which its memories lie."""
         return self.invocation.state_table.rpartition(".")[0]
 
     def request(self, use: Use) -> MemoryRequest:
-        """What it asks for one use."""
+        """Return the request for one use."""
         mine, wanted = use.written.lower() in self.names, self.wanted(use)
         reason = self.reason(use, mine)
         if wanted is None:
@@ -171,7 +171,7 @@ class Asking:
     def request_pair(
         self, pair: JoinedUse, wanted: MemoryDefinition | None, reason: str
     ) -> MemoryRequest:
-        """What it asks for two uses; ``reason``: why nothing of theirs could be read."""
+        """Return the request for two uses; ``reason``: why no memory of theirs could be read."""
         off = self.reason(pair.left, True)
         there = InPlace(reason=off or (NO_ARRIVAL if wanted is None else ""))
         if wanted is not None and not off:
@@ -187,12 +187,12 @@ class Asking:
         return MemoryRequest(model, uses, wanted, True, there, self.window, rewriting, self.log)
 
     def look(self, wanted: MemoryDefinition) -> InPlace:
-        """What stands in the place of a source, or of two: an invocation looks once."""
+        """Return the replacement of a source, or of two; an invocation looks once."""
         key = ("memory", self.invocation.id, wanted.signature, wanted.read_at)
         return self.invocation.remember(key, partial(find, self.session, wanted, self.log))
 
     def wider(self, wanted: MemoryDefinition) -> tuple[MemoryDefinition, InPlace] | None:
-        """The least memory that has all the rows that are wanted, and few of its source's."""
+        """Return the smallest memory with all wanted rows, if it has few of its source's rows."""
         key = ("memories", self.invocation.id, wanted.schema)
         there = self.invocation.remember(key, partial(present, self.session, wanted.schema))
         looked = [(one, self.look(one)) for one in wider_than(wanted, there)]
@@ -208,8 +208,10 @@ class Asking:
     def way_of_joining(
         self, one: Use, other: Use
     ) -> tuple[JoinedUse, MemoryDefinition | None] | None:
-        """How two uses are joined, the same way round whichever is named first, and what could be
-        read of that."""
+        """Return how two uses are joined, and the stored join that could be read for it.
+
+        The sides have the same order whichever use is named first.
+        """
         for query in (self.query, self.plain or self.query):
             rewriting = query.rewriting
             if not {one.alias, other.alias} <= {use.alias for use in rewriting.uses}:
@@ -225,7 +227,7 @@ class Asking:
         return None
 
     def wanted(self, use: Use) -> MemoryDefinition | None:
-        """The memory that a use could be read from; None where there can be none."""
+        """Return the memory that a use could be read from; None where there can be none."""
         relations, invocation = self.query.relations, self.invocation
         pinned, arrival = relations.tables[use.source], relations.arrival(use.source)
         if arrival is None or pinned.table.commits is not None:
@@ -236,12 +238,12 @@ class Asking:
         return MemoryDefinition((side,), self.schema, session)
 
     def _wanted_pair(self, pair: JoinedUse) -> MemoryDefinition | None:
-        """The stored join that two uses could be read from; None where there can be none."""
+        """Return the stored join that two uses could be read from; None where there can be none."""
         left, right = self.wanted(pair.left), self.wanted(pair.right)
         return None if left is None or right is None else left.joined(right, pair.conditions)
 
     def reason(self, use: Use, mine: bool) -> str:
-        """Why no memory is asked for; "" where one is."""
+        """Return why no memory is requested; "" where one is."""
         if self.model.config.memories == "off" or os.environ.get(VARIABLE, "").lower() == "off":
             return OFF
         if self.model.relation in self.invocation.asked.distrusting:
@@ -255,7 +257,7 @@ class Asking:
 
 
 def ask_memories(asking: Asking, untimely: Untimely) -> tuple[MemoryRequest, ...]:
-    """What stands in the place of each use of a source, or why nothing does; then of each pair.
+    """Return the requests for each use of a source, then for each pair, with their results.
 
     Raises ConfigurationError for a name under ``memories`` that the model's query does not have,
     and for two that it does not join.
@@ -288,7 +290,7 @@ def ask_memories(asking: Asking, untimely: Untimely) -> tuple[MemoryRequest, ...
 
 
 def read_memories(asking: Asking, untimely: Untimely) -> tuple[MemoryRequest, ...]:
-    """``ask_memories`` for a run that is to be executed: what came in since may stand in views."""
+    """Execute ``ask_memories`` for a run; rows since a memory may be cached in views."""
     return tuple(_shared(asking, one) for one in ask_memories(asking, untimely))
 
 
@@ -318,13 +320,13 @@ def _not_joined(model: Model, pair: tuple[str, str]) -> ConfigurationError:
 
 @dataclass(frozen=True)
 class Untimely:
-    """The sources rows of which came late, and those rows of which have ended."""
+    """The sources of which rows came late, and those of which rows have ended."""
 
     late: frozenset[str] = frozenset()
     ended: frozenset[str] = frozenset()
 
     def reason(self, sides: Iterable[MemoryRequest]) -> str:
-        """Why no stored join of these two uses can be read; "" where one can."""
+        """Return why no stored join of these two uses can be read; "" where one can."""
         names = {side.use.source for side in sides}
         if names & self.ended:
             return ENDED_ROWS

@@ -1,8 +1,8 @@
-"""Does a memory pay? Weighed at the end of an invocation, for what its runs read (network, 3).
+"""Decides at the end of an invocation whether memories pay for what its runs read (network, 3).
 
-How many of a source's rows it would hold is counted among those of the window, which have just
-been read. Seconds are estimates: so much a file, and so much a byte of the columns that are read.
-Of memories one of which has all rows of the others, that one may do for all.
+The share of a source's rows that a memory would hold is counted among those of the window, which
+have just been read. Seconds are estimates: so much a file, and so much a byte of the columns that
+are read. Of several memories, one with all rows of the others may serve for all.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Weighed:
 
 
 def by_itself(request: MemoryRequest) -> Iterator[MemoryRequest]:
-    """A request that is served by a memory that may be too large for it, as one for its own."""
+    """Yield a request as it is, or, if a too large memory serves it, as one for its own."""
     if (
         request.own is not None
         and request.found.kept is not None
@@ -65,7 +65,7 @@ def by_itself(request: MemoryRequest) -> Iterator[MemoryRequest]:
 
 
 def weakest_first(groups: Mapping[str, Sequence[MemoryRequest]]) -> list[str]:
-    """Requestes by the signatures of their memories: each before all that it could serve."""
+    """Return signatures of memories, each before the memories that it could serve for."""
     if len(groups) > MOST_COMPARED:
         return list(groups)
     wanted = {s: w[0].wanted for s, w in groups.items()}
@@ -80,7 +80,7 @@ def weakest_first(groups: Mapping[str, Sequence[MemoryRequest]]) -> list[str]:
 def served_too(
     session: Session, mine: Sequence[MemoryRequest], others: Mapping[str, Sequence[MemoryRequest]]
 ) -> dict[str, Sequence[MemoryRequest]]:
-    """Those of other requests that the memory of ``mine`` would serve at little more cost."""
+    """Return the other requests that the memory of ``mine`` would serve at little more cost."""
     wanted = mine[0].wanted
     if wanted is None or len(others) > MOST_COMPARED:
         return {}
@@ -99,7 +99,7 @@ def served_too(
 def weigh(
     session: Session, mine: Sequence[MemoryRequest], others: Sequence[MemoryRequest] = ()
 ) -> Weighed:
-    """Does the memory of these requests, of one signature, pay? It would serve others, too."""
+    """Return whether the memory of these requests, of one signature, pays, with other uses."""
     requests = (*mine, *others)
     if all(_ranges_prune(request) for request in requests):
         return Weighed(RANGES_PRUNE)
@@ -119,7 +119,7 @@ def weigh(
 
 
 def _saved(wanted: MemoryDefinition, request: MemoryRequest, files: int, share: float) -> float:
-    """Seconds that one run of one model saves, before the upkeep."""
+    """Return the seconds that one run of one model saves, before the upkeep."""
     table = wanted.side.table
     read = min(1.0, max(1, len(request.use.columns)) / max(1, len(table.columns)))
     held = share * table.size
@@ -133,7 +133,7 @@ def _saved(wanted: MemoryDefinition, request: MemoryRequest, files: int, share: 
 
 
 def _share(session: Session, requests: Sequence[MemoryRequest]) -> float | None:
-    """Of the rows that are new in the window of one of the requests, those that would be held."""
+    """Return the share of a request's new rows in its window that the memory would hold."""
     for request in requests:
         wanted, window = request.wanted, request.window
         if wanted is None or window.tau is None:
@@ -151,7 +151,7 @@ def _share(session: Session, requests: Sequence[MemoryRequest]) -> float | None:
 
 
 def _ranges_prune(request: MemoryRequest) -> bool:
-    """Is every reading of a use bounded from below by an instant?"""
+    """Return whether every reading of a use is bounded from below by an instant."""
     rewriting, window = request.rewriting, request.window
     if window.tau is None:
         return False

@@ -1,4 +1,4 @@
-"""Does a memory hold what it should? Compared with its sources, whole: ``tapestry verify``."""
+"""Compares memories with their sources, whole: ``tapestry verify``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tapestry.sql.catalog import Column
 
 @dataclass(frozen=True)
 class ComparedMemory:
-    """What a run would read in the place of a source, or of two, beside what these hold.
+    """The rows that a run would read from a memory, compared with those of its sources.
 
     alias, source, memory
         As in ``MemoryUse``.
     rows, wanted_rows
         How many with an arrival are read, and how many there should be.
     equal
-        Are they the same bag of rows, as far as their number and a sum of hashes tell?
+        Whether they are the same bag of rows, as far as their number and a sum of hashes tell.
     """
 
     alias: str
@@ -35,7 +35,7 @@ class ComparedMemory:
 
 
 def compare(session: Session, requests: Iterable[MemoryRequest]) -> tuple[ComparedMemory, ...]:
-    """The memories that a run would read, each with what came in since, against their sources."""
+    """Compare the memories that a run would read, each with its new rows, with their sources."""
     found: list[ComparedMemory] = []
     for request in requests:
         wanted = request.wanted
@@ -57,7 +57,7 @@ def compare(session: Session, requests: Iterable[MemoryRequest]) -> tuple[Compar
 
 
 def _summed(session: Session, relation: str, columns: Sequence[Column]) -> tuple[int, int]:
-    """The number of rows, and the sum of their hashes: equal bags have the same."""
+    """Return the number of rows, and the sum of their hashes: equal bags have the same."""
     one = f"CAST(xxhash64({content_hash(columns)}) AS DECIMAL(38, 0))"
     ((rows, total),) = session.rows(f"SELECT count(*), coalesce(sum({one}), 0) FROM {relation}")
     return int(rows), int(total)

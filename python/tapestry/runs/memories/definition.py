@@ -1,4 +1,4 @@
-"""What a memory holds: rows of a source, or pairs of rows of two, as one session reads them.
+"""Defines the rows of a memory: rows of a source, or pairs of two, as one session reads them.
 
 A memory has one or two *sides*. With one it holds the rows of a source for which some conditions
 hold. With two it is a stored join, the beta memory of a Rete network (network, section 3): the bag
@@ -44,12 +44,12 @@ class MemorySide:
     conditions: tuple[str, ...]
 
     def at(self, version: int) -> MemorySide:
-        """The same at another version."""
+        """Return the same side at another version."""
         return replace(self, pin=replace(self.pin, version=version))
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The source's, and the id that Delta keeps of a row where it does."""
+        """The source's columns, and Delta's row id where there is one."""
         ids = (Column(REMEMBERED_ID, "string"),) if self.table.row_tracking else ()
         return (*self.table.columns, *ids)
 
@@ -61,10 +61,10 @@ class MemoryDefinition:
     sides
         One, or two.
     on
-        Of two: SQL over the columns of both as they stand beside each other (``LEFT``, ``RIGHT``),
+        For two: SQL over the columns of both as they stand beside each other (``LEFT``, ``RIGHT``),
         sorted.
     schema
-        Where memories lie: beside the state.
+        The schema of memories, which is that of the state.
     session
         The time zone and the settings by which conditions mean something.
     """
@@ -75,16 +75,16 @@ class MemoryDefinition:
     on: tuple[str, ...] = ()
 
     def joined(self, other: MemoryDefinition, on: tuple[str, ...]) -> MemoryDefinition:
-        """The pairs of its rows and another's."""
+        """Return the pairs of its rows and another's."""
         return replace(self, sides=self.sides + other.sides, on=on)
 
     def narrowed(self, conditions: tuple[str, ...]) -> MemoryDefinition:
-        """The rows of its one source for which these conditions hold."""
+        """Return the rows of its one source for which these conditions hold."""
         return replace(self, sides=(replace(self.side, conditions=conditions),))
 
     @property
     def side(self) -> MemorySide:
-        """The one that it has; a memory with two has none that is meant."""
+        """The only side; a memory with two has no such side."""
         (only,) = self.sides
         return only
 
@@ -95,20 +95,20 @@ class MemoryDefinition:
 
     @property
     def placed(self) -> tuple[tuple[str, MemorySide], ...]:
-        """Its sides, by how their columns' names begin in it."""
+        """The sides, with the prefixes of their columns' names."""
         prefixes = ("",) if len(self.sides) == 1 else (LEFT, RIGHT)
         return tuple(zip(prefixes, self.sides, strict=True))
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """On its rows; of a stored join those on both sides."""
+        """The conditions on its rows; for a stored join those on both sides."""
         return self.side.conditions if len(self.sides) == 1 else self.on
 
     @cached_property
     def signature(self) -> str:
-        """A hash of all that says which rows of a version it has, and how.
+        """A hash of all that determines which rows of a version it has, and how.
 
-        A source that is made anew, or has other columns, is another one.
+        A source that is made anew, or has other columns, has another signature.
         """
         if len(self.sides) > 1:
             return _hashed((FORM_OF_PAIRS, *(one.signature for one in self.apart), *self.on))
@@ -151,7 +151,7 @@ class MemoryDefinition:
 
     @property
     def told(self) -> str:
-        """What its table says of itself, as JSON."""
+        """The description in its table's properties, as JSON."""
         first, *others = (
             {"source": side.table.name, "table_id": side.table.table_id} for side in self.sides
         )
@@ -160,17 +160,17 @@ class MemoryDefinition:
 
 
 def names_beside(prefix: str, side: MemorySide) -> tuple[str, ...]:
-    """How the columns of a side are called; its id is last, which of a pair each has."""
+    """Return the names of a side's columns; the id, which each side of a pair has, is last."""
     names = [column.name for column in (side.table.columns if prefix else side.columns)]
     return tuple(prefix + name for name in [*names, *([REMEMBERED_ID] if prefix else [])])
 
 
 def arrival_beside(prefix: str, side: MemorySide) -> Column:
-    """Its arrival as it stands there."""
+    """Return the side's arrival column under its name in the memory."""
     return replace(side.arrival, name=prefix + side.arrival.name)
 
 
 def _hashed(said: Iterable[str]) -> str:
-    """The signature of what all of these texts say."""
+    """Return a hash of these texts."""
     text = "\n".join(f"{len(one)} {one}" for one in said)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,6 +1,6 @@
-"""What stands in the place of sources at their pins: a memory, and what came in since.
+"""Finds replacements of sources at their pins: a memory, and the rows that came since.
 
-A stored join is kept by what is new: at later versions it has, besides what it holds,
+A stored join is extended by new rows: at later versions it has, besides its stored pairs,
 
     new rows of S1 joined with all of S2, and old rows of S1 joined with new rows of S2.
 
@@ -41,13 +41,15 @@ FEW = 32 * 2**20
 
 @dataclass(frozen=True)
 class InPlace:
-    """What a run reads in the place of a source; "" where it reads the source, for a ``reason``.
+    """A relation that a run reads in the place of a source; "" where it reads the source.
 
+    reason
+        Why it reads the source.
     main, new
-        SELECTs that the relation is made of: what the memory held at ``since``, a version of the
-        source, and what came in after that ("": nothing).
+        SELECTs that the relation is made of: the memory's rows at ``since``, a version of the
+        source, and the rows that came after that ("": none).
     view
-        What holds ``new`` in memory, "" where nothing does.
+        The view that holds ``new`` in memory, "" where none does.
     """
 
     relation: str = ""
@@ -59,16 +61,16 @@ class InPlace:
     view: str = ""
 
     def new_bytes(self, at: At) -> float:
-        """About so many bytes of a memory would hold what came in; the sources are as ``at``."""
+        """Return about how many bytes of a memory the new rows would be, for sources as ``at``."""
         if self.kept is None or self.since is None:
             return 0.0
         return self.kept.bytes_since(self.since, at)
 
 
 def find(session: Session, wanted: MemoryDefinition, log: MemoryLog) -> InPlace:
-    """What stands in the place of the sources at their pins.
+    """Return the replacement of the sources at their pins.
 
-    A memory that cannot be told to hold what it should is left alone: ``InPlace.reason`` says why.
+    A memory whose contents are doubtful is not read: ``InPlace.reason`` says why.
     """
     try:
         kept = look_at(session, wanted.name)
@@ -90,7 +92,7 @@ def find(session: Session, wanted: MemoryDefinition, log: MemoryLog) -> InPlace:
 
 
 def _doubt(session: Session, wanted: MemoryDefinition, kept: MemoryState, log: MemoryLog) -> str:
-    """Why a table is not taken for the memory that it says to be; "" where a run recorded it."""
+    """Return why a table is not trusted to be the memory that it claims; "": a run recorded it."""
     try:
         known = log.has(session, wanted.signature, kept.identity)
     except Exception as error:
@@ -102,9 +104,9 @@ def _doubt(session: Session, wanted: MemoryDefinition, kept: MemoryState, log: M
 def new_rows(
     session: Session, wanted: MemoryDefinition, held: At, log: MemoryLog, anyway: bool = False
 ) -> tuple[str, ...] | str:
-    """SELECTs of the rows that came to be after these versions; a text says why none are told.
+    """Return SELECTs of the rows that came after these versions; a text says why not.
 
-    ``anyway``: the old rows of a side are read from its source where its memory has not got them.
+    ``anyway``: the old rows of a side are read from its source where its memory does not have them.
     """
     came: list[tuple[str, ...]] = []
     for one, (version, _) in zip(wanted.apart, held, strict=True):
@@ -125,7 +127,7 @@ def new_rows(
 
 
 def all_rows(session: Session, wanted: MemoryDefinition, log: MemoryLog | None = None) -> str:
-    """A query: what it holds of the sources at their pins; without a ``log`` no memory is read."""
+    """Return a query of its rows in the sources at their pins; without ``log``, of no memory."""
     if len(wanted.sides) == 1:
         return f"SELECT * FROM {in_source(wanted)}"
     rows = []
@@ -136,14 +138,14 @@ def all_rows(session: Session, wanted: MemoryDefinition, log: MemoryLog | None =
 
 
 def in_source(wanted: MemoryDefinition) -> str:
-    """The rows of a memory with one side as the source itself has them at its pin."""
+    """Return the rows of a memory with one side as the source itself has them at its pin."""
     table, version = wanted.side.table, wanted.side.pin.version
     rows = f"SELECT {remembered_columns(table)} FROM {table.at(version)} AS _tap_s"
     return f"(SELECT * FROM ({rows}) WHERE {wanted.where})"
 
 
 def _added(session: Session, wanted: MemoryDefinition, after: int) -> tuple[str, ...] | None:
-    """SELECTs of the wanted rows that the source got after a version; None: they are not told."""
+    """Return SELECTs of the wanted rows that came after a version; None: they are unknown."""
     side = wanted.side
     if after == side.pin.version:
         return ()
@@ -158,14 +160,14 @@ def _added(session: Session, wanted: MemoryDefinition, after: int) -> tuple[str,
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of one side: a relation of those that are held, and SELECTs of what came since."""
+    """The rows of one side: a relation of stored rows, and SELECTs of those that came since."""
 
     wanted: MemoryDefinition
     old: str
     new: tuple[str, ...] = ()
 
     def beside(self, prefix: str) -> str:
-        """A query: all of them as they stand beside another's, each with its id, and ``NEW``."""
+        """Return a query: all rows under the pair's column names, each with its id, and ``NEW``."""
         side, listed = self.wanted.side, self.wanted.copied
         arms = [f"SELECT {listed}, false AS {NEW} FROM {self.old}"]
         arms += [f"SELECT {listed}, true AS {NEW} FROM ({one})" for one in self.new]
@@ -183,7 +185,7 @@ class _Rows:
 
 
 def _new_pairs(wanted: MemoryDefinition, rows: tuple[_Rows, _Rows], held: At) -> list[str]:
-    """SELECTs of the pairs one row of which is new."""
+    """Return SELECTs of the pairs one row of which is new."""
     few = [now - then <= FEW for (_, now), (_, then) in zip(wanted.read_at, held, strict=True)]
     left, right = (identifier(side + NEW) for side in (LEFT, RIGHT))
     arms = []
@@ -195,7 +197,7 @@ def _new_pairs(wanted: MemoryDefinition, rows: tuple[_Rows, _Rows], held: At) ->
 
 
 def _pairs(wanted: MemoryDefinition, rows: tuple[_Rows, _Rows], which: str, few: str = "") -> str:
-    """The pairs of these rows that are wanted, and that ``which`` says."""
+    """Return the wanted pairs of these rows that satisfy ``which``."""
     hint = f"/*+ BROADCAST(_tap_{few}s) */ " if few else ""
     return (
         f"SELECT {hint}{wanted.copied} FROM ({rows[0].beside(LEFT)}) AS _tap_{LEFT}s"
@@ -205,11 +207,11 @@ def _pairs(wanted: MemoryDefinition, rows: tuple[_Rows, _Rows], which: str, few:
 
 
 def scan_of_join(wanted: MemoryDefinition, relation: str) -> JoinScan:
-    """How a statement reads a stored join: no row of either source came late, or has ended."""
+    """Return the scan of a stored join, if no row of either source came late, or has ended."""
     first, second = (arrival_sql(arrival_beside(*side)) for side in wanted.placed)
     return JoinScan(relation, (first, second), ids_of_pair())
 
 
 def ids_of_pair() -> tuple[str, str]:
-    """The ids of both rows of a pair."""
+    """Return the ids of both rows of a pair."""
     return identifier(LEFT + REMEMBERED_ID), identifier(RIGHT + REMEMBERED_ID)

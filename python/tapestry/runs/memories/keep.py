@@ -1,4 +1,4 @@
-"""Build, bring up to date and drop memories, at the end of an invocation: no run waits for one."""
+"""Builds, updates and drops memories at the end of an invocation: no run waits for one."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ is built anew from itself."""
 def keep_memories(
     session: Session, requests: Sequence[MemoryRequest], invocation_id: str
 ) -> tuple[Deed, ...]:
-    """Do for the memories that were asked for what is due; a failure is told and harms nothing.
+    """Do what is due for the requested memories; a failure is logged and harms nothing.
 
-    Those of two sides come last: they are kept by those of each.
+    Those of two sides come last: they are made of those of each.
     """
     singles: dict[str, list[MemoryRequest]] = {}
     pairs: dict[str, list[MemoryRequest]] = {}
@@ -73,7 +73,7 @@ def keep_memories(
 def _of_singles(
     session: Session, by_signature: Mapping[str, Sequence[MemoryRequest]], left: Container[str]
 ) -> Iterator[list[Deed]]:
-    """What was done for memories of single sources; one that is built may serve other requests."""
+    """Do what is due for memories of single sources; one built may serve other requests."""
     open_ = {s: w for s, w in by_signature.items() if s not in left and _undecided(w)}
     served: set[str] = set()
     for signature in weakest_first(by_signature):
@@ -95,7 +95,7 @@ def _all_of(
     left: bool = False,
     others: Sequence[MemoryRequest] = (),
 ) -> list[Deed]:
-    """What was done for the requests of one memory; ``others``: it would serve them, too."""
+    """Do what is due for one memory's requests; ``others``: it would serve them, too."""
     newest = sorted(same, key=_versions, reverse=True)
     models = tuple(sorted({request.model for request in (*same, *others)}))
     try:
@@ -107,7 +107,7 @@ def _all_of(
 
 
 def _collect(session: Session, schema: str) -> None:
-    """Where memories are made or dropped, drop those that nobody uses; a failure harms nothing."""
+    """Drop memories that nobody uses after some were made or dropped; a failure harms nothing."""
     try:
         for gone in collect(session, schema):
             logger.info("the memory %s was dropped: nobody uses it", gone.name)
@@ -116,7 +116,7 @@ def _collect(session: Session, schema: str) -> None:
 
 
 def _undecided(same: Sequence[MemoryRequest]) -> bool:
-    """Is it to be weighed whether it pays?"""
+    """Return whether it has to be weighed if the memory pays."""
     return not any(request.named or request.found.relation for request in same)
 
 
@@ -127,7 +127,7 @@ def _versions(request: MemoryRequest) -> tuple[int, ...]:
 def _kept(
     session: Session, same: Sequence[MemoryRequest], left: bool, others: Sequence[MemoryRequest]
 ) -> list[Deed]:
-    """What is due for one memory; ``left``: it was found lately not to pay."""
+    """Do what is due for one memory; ``left``: it was found lately not to pay."""
     wanted, found, log = same[0].wanted, same[0].found, same[0].log
     assert wanted is not None
     if found.relation:
@@ -153,7 +153,7 @@ def _kept(
 def _brought_up(
     session: Session, wanted: MemoryDefinition, found: InPlace, log: MemoryLog
 ) -> list[Deed]:
-    """What is due for a memory that is read."""
+    """Do what is due for a memory that is read."""
     kept = found.kept
     if kept is None or not found.new or not due(wanted, kept):
         return []
@@ -173,7 +173,7 @@ def build(session: Session, wanted: MemoryDefinition, log: MemoryLog) -> Deed:
 def flush(
     session: Session, wanted: MemoryDefinition, kept: MemoryState, log: MemoryLog, view: str = ""
 ) -> list[Deed]:
-    """Add what came in since, once; ``view``: it is held there."""
+    """Add the new rows, once; ``view``: the view that holds them."""
     new: tuple[str, ...] | str = (f"SELECT * FROM {view}",)
     if not view:
         new = new_rows(session, wanted, kept.newest.held, log, anyway=True)
@@ -183,13 +183,13 @@ def flush(
 def unread(
     requests: Iterable[MemoryRequest], those: Collection[MemoryRequest], reason: str
 ) -> list[MemoryRequest]:
-    """The requests of an invocation, where ``those`` were granted nothing in the end."""
+    """Return the requests of an invocation, with ``those`` not granted in the end."""
     nothing = InPlace(reason=reason)
     return [replace(one, found=nothing) if one in those else one for one in requests]
 
 
 def distrust(session: Session, requests: Iterable[MemoryRequest]) -> tuple[str, ...]:
-    """Drop the memories that a run has read whose answers were wrong; their names."""
+    """Drop the memories that a run with wrong answers has read; return their names."""
     read = {w.wanted.name: w.wanted for w in requests if w.wanted is not None and w.found.relation}
     for wanted in read.values():
         if not isinstance(look_at(session, wanted.name), str):

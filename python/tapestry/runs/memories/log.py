@@ -1,8 +1,8 @@
-"""``tapestry_memories``: what was done to memories, and what was found not to pay.
+"""``tapestry_memories``: a log of what was done to memories, and which were found not to pay.
 
-A log for people, and for the next invocation, which need not weigh again what was weighed today.
-And what tells a memory: a table is none because it says so. Who can write to a schema can put a
-table with the name, the properties and the first commit of a memory there. So a run writes down
+It is for people, and for the next invocation, which need not weigh the same memories again. It also
+authenticates memories: a table is not trusted for its own properties. Who can write to a schema can
+put a table with the name, the properties and the first commit of a memory there. So a run records
 what it has built: the id of the Delta table, the generation, and the version of the commit
 (``MemoryState.identity``). A table that is made in its place has another id, or, made by CREATE OR
 REPLACE, another version. Delete the log and runs go on: they read no memory that it lacks, and
@@ -45,14 +45,14 @@ AGAIN = "INTERVAL 1 DAY"
 
 @dataclass(frozen=True)
 class Deed:
-    """What was done to a memory: ``build``, ``flush``, ``drop``, or ``leave`` what does not pay.
+    """An operation on a memory: ``build``, ``flush``, ``drop``, or ``leave`` if it does not pay.
 
     share
-        Of the rows of the source, those that it holds, as far as that was measured.
+        The share of the source's rows that it holds, as far as that was measured.
     saved
         About how many seconds a run is expected to take less with it.
     identity
-        Of what was built (``MemoryState.identity``).
+        The identity of the built table (``MemoryState.identity``).
     """
 
     action: str
@@ -66,8 +66,11 @@ class Deed:
 
 
 class MemoryLog:
-    """The log of a schema. What runs have recorded there is read when first asked, and once more
-    where it lacks what is asked for: another process may have built that meanwhile."""
+    """The log of a schema.
+
+    Its records are read when first needed, and once more where one is missing: another process may
+    have built that memory meanwhile.
+    """
 
     def __init__(self, schema: str) -> None:
         self.table = f"{schema}.{MEMORIES_TABLE}"
@@ -75,7 +78,7 @@ class MemoryLog:
         self._lock = Lock()
 
     def has(self, session: Session, signature: str, identity: str) -> bool:
-        """Has a run recorded that it built this table as the memory of that signature?"""
+        """Return whether a run recorded that it built this table as the signature's memory."""
         with self._lock:
             if (signature, identity) not in self._known:
                 found = self._read(
@@ -85,7 +88,7 @@ class MemoryLog:
             return (signature, identity) in self._known
 
     def left_lately(self, session: Session, signatures: Iterable[str]) -> dict[str, str]:
-        """Of these, the signatures that were weighed lately and left, with the reason."""
+        """Return, of these, the signatures that were weighed lately and left, with the reason."""
         found = self._read(
             session,
             "SELECT signature, max_by(reason, at) FROM",
@@ -95,12 +98,12 @@ class MemoryLog:
         return {str(signature): str(reason) for signature, reason in found}
 
     def append_deeds(self, session: Session, invocation_id: str, deeds: Sequence[Deed]) -> None:
-        """Append what an invocation has done; nothing is written where that is nothing."""
+        """Append an invocation's operations; nothing is written if there are none."""
         rows = [{"invocation_id": string(invocation_id), **_row(deed)} for deed in deeds]
         append_own(session, OwnTable(self.table, MEMORIES, COMMENT, MEMORIES), rows)
 
     def _read(self, session: Session, selected: str, where: str) -> list[tuple[Any, ...]]:
-        """Rows of the log; none where there is no such table, or one of an earlier version."""
+        """Return rows of the log; none where the table is missing, or of an earlier version."""
         try:
             return session.rows(f"{selected} {relation_name(self.table)} WHERE {where}")
         except Exception as error:

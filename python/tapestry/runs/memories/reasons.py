@@ -1,4 +1,4 @@
-"""Why a use of a source is read from no memory: the codes, and what each means."""
+"""Reasons why a use of a source is read from no memory: codes and their meanings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A memory as it stands: which versions of its sources it holds, if nothing is doubtful."""
+"""The state of a memory: which versions of its sources it holds, if nothing is doubtful."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _HARMLESS = ("OPTIMIZE", "VACUUM")
 
 @dataclass(frozen=True)
 class Cover:
-    """What a commit of a memory makes it hold.
+    """The rows that a memory holds after one of its commits.
 
     n
         1 of the commit that built it, then one more each time.
     at
         The memory's own version.
     held
-        Of each source, the version up to which, and its bytes there.
+        For each source, the version up to which it has rows, and the source's bytes there.
     """
 
     n: int
@@ -35,7 +35,7 @@ class Cover:
 
     @property
     def version(self) -> int:
-        """Of the first source."""
+        """The version of the first source."""
         return self.held[0][0]
 
 
@@ -58,43 +58,43 @@ class MemoryState:
 
     @property
     def identity(self) -> str:
-        """What tells what one statement built from all other tables (``MemoryLog.has``)."""
+        """A text that identifies the table that one statement built (``MemoryLog.has``)."""
         return f"{self.table_id} {self.generation} {self.covers[-1].at:d}"
 
     @property
     def newest(self) -> Cover:
-        """All that it holds."""
+        """The newest cover: all that it holds."""
         return self.covers[0]
 
     def bytes_since(self, cover: Cover, at: At) -> float:
-        """About so many bytes of it came in after a cover, up to these versions of its sources.
+        """Return about how many of its bytes came after a cover, up to its sources' versions.
 
-        It is taken to hold as large a part of what came as of what it has.
+        The new rows are taken to be in the same share of the source's as the others.
         """
         grown = zip(at, cover.held, strict=True)
         came = sum(max(now - then, 0) for (_, now), (_, then) in grown)
         return came * self.size / max(sum(size for _, size in self.newest.held), 1)
 
     def held_by(self, at: At) -> Cover | None:
-        """The newest of its covers that is not newer than these versions of its sources."""
+        """Return the newest of its covers that is not newer than these versions of its sources."""
         return next((one for one in self.covers if reaches(at, one.held)), None)
 
     def held_rows(self, wanted: MemoryDefinition, cover: Cover) -> str:
-        """A SELECT of what it held at a cover, which fails where it was built anew meanwhile."""
+        """Return a SELECT of its rows at a cover, which fails if it was built anew meanwhile."""
         listed, mark = wanted.copied, mark_of(self.generation)
         held = f"{relation_name(wanted.name)} VERSION AS OF {cover.at:d}"
         return f"SELECT {listed} FROM (SELECT {listed}, {mark} FROM {held})"
 
 
 def reaches(at: At, held: At) -> bool:
-    """Are these versions as new as those, for each source?"""
+    """Return whether these versions are as new as those, for each source."""
     if len(at) != len(held):
         return False
     return all(now >= then for (now, _), (then, _) in zip(at, held, strict=True))
 
 
 def covered(at: At) -> str:
-    """What a commit of a memory says that it holds up to.
+    """Return the text in a memory's commit for the versions up to which it holds rows.
 
     >>> covered(((12, 4096),)), covered(((12, 4096), (3, 50)))
     ('12:4096', '12:4096+3:50')
@@ -103,7 +103,7 @@ def covered(at: At) -> str:
 
 
 def _covered_in(said: str) -> At | None:
-    """Those versions and sizes; None where it says something else."""
+    """Return the versions and sizes in such a text; None where it has another form."""
     held = []
     for one in said.split("+"):
         version, _, size = one.partition(":")
@@ -114,21 +114,21 @@ def _covered_in(said: str) -> At | None:
 
 
 def generation_of(at: At, token: str) -> str:
-    """The name of what one statement built; its commit can say nothing else of itself."""
+    """Return the generation of what one statement built; its commit can have no other note."""
     return f"{covered(at)}:{token}"
 
 
 def mark_of(generation: str) -> Sql:
-    """The column, always NULL, that only the table has which one statement built.
+    """Return the column, always NULL, that only the table of one statement has.
 
-    Its versions are numbered from 0 as those of another table of that name were: what names this
-    column reads the one that it was planned for, or fails.
+    Its versions are numbered from 0 like those of a former table of that name: a statement that
+    names this column reads the table for which it was planned, or fails.
     """
     return identifier(OWN_PREFIX + generation.rpartition(":")[2])
 
 
 def look_at(session: Session, name: str) -> MemoryState | str:
-    """How a memory stands; a text says why it cannot be read."""
+    """Return the state of a memory; a text says why it cannot be read."""
     try:
         glance = look(session, name)
     except TapestryError:
@@ -144,13 +144,13 @@ def look_at(session: Session, name: str) -> MemoryState | str:
 
 
 def versions_held(session: Session, name: str, generation: str) -> tuple[int, ...] | None:
-    """Up to which version of each source a memory holds rows; None where that is doubtful."""
+    """Return up to which version of each source a memory has rows; None where that is doubtful."""
     covers = _all_covers(session, name, generation)
     return tuple(version for version, _ in covers[0].held) if covers else None
 
 
 def _all_covers(session: Session, name: str, generation: str) -> tuple[Cover, ...]:
-    """Those of ``_covers``, as far back as is needed; () where it is doubtful what they are."""
+    """Return ``_covers``, as far back as is needed; () where they are doubtful."""
     covers = _covers(newest_commits(session, name), generation)
     if covers is None:
         covers = _covers(newest_commits(session, name, MANY), generation)
@@ -158,8 +158,10 @@ def _all_covers(session: Session, name: str, generation: str) -> tuple[Cover, ..
 
 
 def _covers(commits: Sequence[Commit], generation: str) -> tuple[Cover, ...] | None:
-    """What the commits back to the one that built it hold; () where one is foreign, None where
-    that one is not among them."""
+    """Return the covers of the commits back to the one that built the memory.
+
+    () where one is foreign, None where the commit that built it is not among them.
+    """
     found: list[Cover] = []
     for commit in commits:
         if commit.operation.upper().startswith(_HARMLESS):
@@ -174,7 +176,7 @@ def _covers(commits: Sequence[Commit], generation: str) -> tuple[Cover, ...] | N
 
 
 def _cover(commit: Commit, generation: str) -> Cover | None:
-    """What a commit of this generation holds; None of any other commit."""
+    """Return the cover of a commit of this generation; None for any other commit."""
     if commit.generation != generation or commit.n is None:
         return None
     said = generation.rpartition(":")[0] if commit.n == 1 else commit.until

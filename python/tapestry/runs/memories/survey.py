@@ -1,9 +1,8 @@
-"""All memories of a schema, whoever uses them: what they hold, and which nobody uses any more.
+"""Surveys all memories of a schema, whoever uses them: their contents, and which are unused.
 
-A memory that runs read is brought up to date at least every ``FLUSH_COMMITS`` commits of its
-source. So one that is further behind, and that nobody wrote to for a week, is used by nobody. Nor
-is one whose source lost rows since, or has other ones: no run reads it, and rows that were deleted
-must not live on in it.
+A memory that runs read is updated at least every ``FLUSH_COMMITS`` commits of its source. So one
+that is further behind, and that nobody wrote to for a week, is unused. So is one whose source lost
+rows since, or was replaced: no run reads it, and rows that were deleted must not stay in it.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ UNUSED = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Surveyed:
-    """A memory as a stranger finds it.
+    """A memory as read from its table alone.
 
     source, conditions
-        Of which table it holds which rows, as it says itself.
+        The table and the conditions of its rows, by its own properties.
     behind
-        Versions of the source that it has not taken in; None: there is no such source any more.
+        Versions of the source that it lacks; None: the source no longer exists.
     spoilt
-        Its source lost or changed rows since, or nobody knows what it holds.
+        Its source lost or changed rows since, or its contents are unknown.
     """
 
     name: str
@@ -54,13 +53,13 @@ class Surveyed:
     spoilt: bool
 
     def unused(self, now: datetime) -> bool:
-        """Does nobody use it? Nobody can where its source is gone, or lost rows."""
+        """Return whether nobody uses it: nobody can where its source is gone, or lost rows."""
         old = self.written_at < now - UNUSED
         return self.behind is None or self.spoilt or (old and self.behind >= FLUSH_COMMITS)
 
 
 def survey(session: Session, schema: str) -> tuple[Surveyed, ...]:
-    """The memories of a schema, by name; a table that is none of ours is left out."""
+    """Return the memories of a schema, by name, without tables that are none of ours."""
     found = []
     for name in memory_names(session, schema):
         try:
@@ -74,7 +73,7 @@ def survey(session: Session, schema: str) -> tuple[Surveyed, ...]:
 
 
 def collect(session: Session, schema: str, now: datetime | None = None) -> tuple[Surveyed, ...]:
-    """Drop the memories that nobody uses; those that were dropped."""
+    """Drop the memories that nobody uses; return them."""
     now = now or datetime.now(timezone.utc)
     gone = [one for one in survey(session, schema) if one.unused(now)]
     for one in gone:
@@ -83,7 +82,7 @@ def collect(session: Session, schema: str, now: datetime | None = None) -> tuple
 
 
 def memory_names(session: Session, schema: str) -> tuple[str, ...]:
-    """The tables of a schema that have the names of memories, sorted."""
+    """Return the tables of a schema that have the names of memories, sorted."""
     pattern = f"{MEMORY_PREFIX}*"
     rows = session.rows(f"SHOW TABLES IN {relation_name(schema)} LIKE {token(pattern)}")
     tables = sorted(str(table) for _, table, *_ in rows)
@@ -91,7 +90,7 @@ def memory_names(session: Session, schema: str) -> tuple[str, ...]:
 
 
 def said_of(session: Session, name: str) -> Mapping[str, object] | None:
-    """What a memory says of itself (``MemoryDefinition.told``); None of a table that is none."""
+    """Return a memory's description (``MemoryDefinition.told``); None for another table."""
     asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(MEMORY_PROPERTY)})"
     ((_, text),) = session.rows(asked)
     return json.loads(text) if str(text).startswith("{") else None
@@ -116,7 +115,7 @@ def _surveyed(session: Session, name: str) -> Surveyed | None:
 def _behind(
     session: Session, tables: Sequence[Mapping[str, object]], held: tuple[int, ...] | None
 ) -> int | None:
-    """How many versions of its sources a memory lacks, at most; None where one of these is gone."""
+    """Return how many versions of its sources a memory lacks, at most; None where one is gone."""
     most = 0
     for place, said in enumerate(tables):
         name = str(said["source"])
@@ -131,7 +130,7 @@ def _behind(
 def _spoilt(
     session: Session, tables: Sequence[Mapping[str, object]], held: tuple[int, ...] | None
 ) -> bool:
-    """Did one of its sources lose or change rows since, as far as their logs tell?"""
+    """Return whether one of its sources lost or changed rows since, as far as logs tell."""
     if held is None or len(held) != len(tables):
         return True
     for said, version in zip(tables, held, strict=True):

@@ -1,4 +1,4 @@
-"""What people are told of the memories of a query: which stand for its tables, or why none does."""
+"""Reports the memories of a query: which stand for its tables, or why none does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tapestry.runs.memories.reasons import NOT_BUILT_YET, REASONS
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """One use of a source, or two that are read joined: their names beside each other.
+    """One use of a source, or two that are read joined, with both names.
 
     conditions
         SQL over the source's columns: the rows that the query can need.
@@ -21,7 +21,7 @@ class MemoryUse:
     size
         Bytes of that table.
     behind
-        Versions of the source that it has not taken in.
+        Versions of the source that it lacks.
     """
 
     alias: str
@@ -35,7 +35,7 @@ class MemoryUse:
 
 
 def memory_uses(session: Session, requests: Iterable[MemoryRequest]) -> tuple[MemoryUse, ...]:
-    """The uses of a query as its next run would read them."""
+    """Return the uses of a query as its next run would read them."""
     listed = tuple(requests)
     open_ = [one for one in listed if one.wanted and one.found.reason == NOT_BUILT_YET]
     left = open_[0].log.left_lately(session, [w.signature for w in open_]) if open_ else {}

@@ -1,4 +1,4 @@
-"""Memories of more rows than a use needs: one may serve many uses (network, section 3).
+"""Finds memories with more rows than a use needs: one may serve many uses (network, section 3).
 
 All conditions of a use stay in its query, so that a memory of rows for which fewer of them hold, or
 weaker ones, gives the same answers.
@@ -24,7 +24,7 @@ MOST = 100
 
 @dataclass(frozen=True)
 class Present:
-    """A memory that is there, as it says itself."""
+    """An existing memory, by its own properties."""
 
     name: str
     table_id: str
@@ -32,7 +32,7 @@ class Present:
 
 
 def present(session: Session, schema: str) -> tuple[Present, ...]:
-    """The memories of single sources that a schema has; what cannot be read is left out."""
+    """Return the memories of single sources in a schema, without those that cannot be read."""
     return tuple(_present(session, schema))
 
 
@@ -48,7 +48,7 @@ def _present(session: Session, schema: str) -> Iterator[Present]:
 
 
 def wider_than(wanted: MemoryDefinition, there: Iterable[Present]) -> Iterator[MemoryDefinition]:
-    """What the memories that are there hold, of those that have all rows that are wanted."""
+    """Yield the definitions of the existing memories that have all wanted rows."""
     for one in there:
         if one.table_id != wanted.side.table.table_id or one.name == wanted.name:
             continue
@@ -59,7 +59,7 @@ def wider_than(wanted: MemoryDefinition, there: Iterable[Present]) -> Iterator[M
 
 
 def serves(held: MemoryDefinition, wanted: MemoryDefinition) -> bool:
-    """Does a memory hold each row that another one would?"""
+    """Return whether a memory holds each row that another one would."""
     if wanted.narrowed(held.conditions).signature != held.signature:
         return False
     zone, *_ = wanted.session

@@ -1,7 +1,7 @@
-"""Write a memory: one statement that builds it, or one that adds what came since.
+"""Writes a memory: one statement builds it, or adds the rows that came since.
 
 A build is one CREATE OR REPLACE TABLE, a flush one INSERT under Delta's transaction (generation,
-n): whoever is killed leaves the memory as it was or as it is to be. Of two processes that flush at
+n): a killed process leaves the memory as it was or as it is to be. Of two processes that flush at
 once one lands, for both write n; the other is skipped. A flush of a generation that was replaced
 meanwhile fails, for the table lacks its column (``mark_of``).
 """
@@ -37,7 +37,7 @@ so many bytes, or such a share of its own."""
 
 
 def due(wanted: MemoryDefinition, kept: MemoryState) -> bool:
-    """Is what came in since so much that reading it costs more than to take it in?"""
+    """Return whether reading the new rows each time costs more than adding them to the memory."""
     held = kept.newest.held
     versions = zip(wanted.read_at, held, strict=True)
     if any(now - then >= FLUSH_COMMITS for (now, _), (then, _) in versions):
@@ -47,7 +47,7 @@ def due(wanted: MemoryDefinition, kept: MemoryState) -> bool:
 
 
 def create(session: Session, wanted: MemoryDefinition, rows: str) -> Deed:
-    """Make the memory of its sources at their pins, in one statement: of ``rows``, a query."""
+    """Make the memory of its sources at their pins in one statement, from the query ``rows``."""
     began = monotonic()
     generation = generation_of(wanted.read_at, uuid4().hex)
     said = {
@@ -73,7 +73,7 @@ def create(session: Session, wanted: MemoryDefinition, rows: str) -> Deed:
 def append(
     session: Session, wanted: MemoryDefinition, kept: MemoryState, rows: Sequence[str]
 ) -> list[Deed]:
-    """Add ``rows``, queries of what came since, once; nothing where another process has done so."""
+    """Add ``rows``, queries of new rows, once; nothing where another process has done so."""
     began = monotonic()
     n, until = kept.newest.n + 1, covered(wanted.read_at)
     said = metadata(kept.generation, n, "", {"t": until, "from": kept.newest.version})
