@@ -1,1 +1,1 @@
-"""What an author says of a model."""
+"""An author's configuration of a model."""

@@ -1,4 +1,4 @@
-"""From YAML to expectations: names, kinds and the rule for rows that break one.
+"""Reads expectations from YAML: names, kinds and the rule for rows that break one.
 
 An entry is a SQL condition, ``{name, expect, on_violation}``, or one of Great Expectations' by its
 snake_case name, ``{expect_...: {argument: value}, name, on_violation}``.
@@ -47,7 +47,7 @@ class Expectation:
 
 
 def parse_expectations(entries: Any) -> tuple[Expectation, ...]:
-    """The expectations of one model, in order.
+    """Return the expectations of one model, in order.
 
     Raises ConfigurationError for an entry that is none, which says what was meant.
 
@@ -69,7 +69,7 @@ def parse_expectations(entries: Any) -> tuple[Expectation, ...]:
 
 
 def near(word: str, words: Sequence[str]) -> str:
-    """``did you mean …? `` or nothing.
+    """Return ``did you mean …? `` or nothing.
 
     >>> near("wran", RULES)
     'did you mean warn? '
@@ -147,6 +147,6 @@ def _name(entry: Mapping[str, Any], otherwise: str) -> str:
 
 
 def short(value: Any) -> str:
-    """A value as its author may recognize it, 120 characters at most."""
+    """Return a value as its author may recognize it, 120 characters at most."""
     text = "null" if value is None else repr(value)
     return text if len(text) <= 120 else text[:119] + "…"

@@ -1,9 +1,9 @@
-"""The table of keys: one row a key, and which rows a kind of model has.
+"""The table of configuration keys: one row a key, and which rows a kind of model has.
 
 A row is a field of a dataclass of configuration, written with ``keyed``: its name, its type, the
-values that it takes with their default, and its text.  Parsing, errors and ``docs/reference`` are
-written from it.  ``ModelConfig`` has the rows that code for any kind reads; each kind has a
-dataclass of those that it alone reads, and says which of the common ones it has (``KindKeys``).
+values that it takes with their default, and its text. Parsing, errors and ``docs/reference`` are
+derived from it. ``ModelConfig`` has the rows that code for any kind reads; each kind has a
+dataclass of those that it alone reads, and lists the common ones that it has (``KindKeys``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ConfigKey:
     """A row of the table.
 
     word
-        A short or common word: what is two letters away is more likely another package's key.
+        A short or common word: a key two letters away from it is more likely another package's.
     """
 
     name: str
@@ -35,16 +35,16 @@ class ConfigKey:
 
 
 def keyed(values: Values, text: str, word: bool = False, name: str = "") -> Any:
-    """A field of a dataclass of configuration, with its row of the table.
+    """Return a field of a dataclass of configuration, with its row of the table.
 
-    ``name``: what its key is called, where that is no name of a field.
+    ``name``: the name of its key, where that cannot be the name of a field.
     """
     row = ConfigKey(name, values, " ".join(text.split()), word)
     return field(default=values.default, metadata={_ROW: row})
 
 
 def rows_of(config: type[Any]) -> dict[str, ConfigKey]:
-    """The rows of a dataclass of configuration by its fields, in order."""
+    """Return the rows of a dataclass of configuration by its fields, in order."""
     found = {one.name: one.metadata[_ROW] for one in fields(config) if _ROW in one.metadata}
     return {name: replace(row, name=row.name or name) for name, row in found.items()}
 
@@ -68,7 +68,7 @@ class KindKeys:
 
     @property
     def rows(self) -> dict[str, ConfigKey]:
-        """All of them, in the order of the reference."""
+        """All rows, in the order of the reference."""
         own = () if self.own is None else rows_of(self.own).values()
         return {
             **{row.name: row for row in own},
@@ -79,10 +79,10 @@ class KindKeys:
     def read(
         self, config: Mapping[str, Any], known: Collection[str], zone: tzinfo
     ) -> dict[str, Any]:
-        """The value of each key, written or by default, from a dbt model's configuration.
+        """Return the value of each key, written or by default, from a dbt model's configuration.
 
-        ``known`` are the keys of dbt and of the adapter; any other that is one of these but for its
-        spelling is an error.  Raises ConfigurationError, which lists the valid ones.
+        ``known`` are the keys of dbt and of the adapter; any other that misspells one of these is
+        an error. Raises ConfigurationError, which lists the valid ones.
         """
         meta, rows = config.get("meta") or {}, self.rows
         for place in (config, meta):
@@ -108,9 +108,9 @@ def _written(key: str, *places: Mapping[str, Any]) -> Any:
 def check_spelling(
     config: Mapping[str, Any], rows: Mapping[str, ConfigKey], known: Collection[str] = ()
 ) -> None:
-    """Raise ConfigurationError for a key that is one of ours but for its spelling.
+    """Raise ConfigurationError for a key that misspells one of ours.
 
-    dbt keeps any key silently.  A key counts as misspelt when it is neither dbt's (``known``) nor
+    dbt keeps any key silently. A key counts as misspelt when it is neither dbt's (``known``) nor
     ours, and either equals one of ours but for case, hyphens and underscores, or is very near to
     one of the long ones.
     """
@@ -122,7 +122,7 @@ def check_spelling(
 
 
 def misspelt(key: str, meant: str, valid: Collection[str]) -> ConfigurationError:
-    """The error for a key that stands for another one."""
+    """Return the error for a misspelt key."""
     return ConfigurationError(
         f"{key} is not a configuration key",
         hint=f"did you mean {meant}? Valid are: {', '.join(valid)}",
@@ -130,7 +130,7 @@ def misspelt(key: str, meant: str, valid: Collection[str]) -> ConfigurationError
 
 
 def meant_key(key: str, rows: Mapping[str, ConfigKey]) -> str | None:
-    """Of some keys the one that a word is, but for its spelling.
+    """Return the one of these keys that a word misspells; None: it misspells none.
 
     >>> rows = {"arrival": ARRIVAL, "memories": ConfigKey("memories", entries(), "")}
     >>> meant_key("arival", rows), meant_key("memory", rows), meant_key("rival", rows)
@@ -153,7 +153,7 @@ def meant_key(key: str, rows: Mapping[str, ConfigKey]) -> str | None:
 
 
 def _one_letter_apart(one: str, other: str) -> bool:
-    """Is one word the other with a letter more, or less, or another, or two that changed places?"""
+    """Return whether words differ by one letter (more, less, another) or a swap of two."""
     short, long = sorted((one, other), key=len)
     if len(long) == len(short) + 1:
         return any(long[:i] + long[i + 1 :] == short for i in range(len(long)))

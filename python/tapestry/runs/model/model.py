@@ -1,4 +1,4 @@
-"""A model of one of our kinds: its relation, its query, and what its author configured."""
+"""A model of one of our kinds: its relation, its query, and its configuration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tapestry.runs.model.values import (
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """What the author of a model says beside the query (interface, "A model"); all optional.
+    """The author's configuration of a model beside the query (interface, "A model"); all optional.
 
     These are the keys that code for any kind reads; a kind that has one may have other values for
     it (``Kind.keys``). ``own`` holds those that the kind alone reads, in a dataclass of its own.
@@ -124,8 +124,8 @@ class Model:
     relation
         The target's name, dots between the parts.
     arrivals
-        What is known of the relations that the query may read: normalized name -> arrival column or
-        ``static``; several where the project says several things of one.
+        The arrivals of the relations that the query may read: normalized name -> arrival column or
+        ``static``; several where the project has several entries for one.
     feeds
         Other models read its table.
     fed
@@ -150,9 +150,9 @@ class Model:
 
 
 def parse_only(keys: KindKeys, config: Mapping[str, Any]) -> ModelConfig:
-    """Read these keys alone of a configuration, ``meta`` included; others may stand there.
+    """Read only these keys of a configuration, ``meta`` included; others are ignored.
 
-    Raises ConfigurationError for values that are none.
+    Raises ConfigurationError for invalid values.
     """
 
     def ours(place: Mapping[str, Any]) -> dict[str, Any]:

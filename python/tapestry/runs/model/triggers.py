@@ -1,4 +1,4 @@
-"""A model is triggered by relations, which its text names in the macro `triggered_by`."""
+"""Marks in a model's text the relations that trigger it (macro `triggered_by`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mark(relations: Iterable[str]) -> str:
 
 
 def marks_in(sql: str) -> str:
-    """The comments of a text that say what triggers its model.
+    """Return the comments of a text that say what triggers its model.
 
     >>> marks_in("with a as (select 1) /* triggered_by [] */ select 2")
     '/* triggered_by [] */'
@@ -32,7 +32,7 @@ def marks_in(sql: str) -> str:
 
 
 def triggers_of(model: Model) -> tuple[str, ...]:
-    """The relations that a model names in `triggered_by`, in order.
+    """Return the relations that a model names in `triggered_by`, in order.
 
     Raises ConfigurationError for a model that names none.
     """

@@ -1,7 +1,7 @@
-"""The values that a key of a model's configuration takes: how one is read, and what there is else.
+"""Readers of the values of configuration keys, with defaults and texts for the reference.
 
-Each function here gives the ``Values`` of one sort of key; a value that is none of them raises
-ConfigurationError, which says what would be.
+Each function here returns the ``Values`` of one sort of key; for any other value a reader raises
+ConfigurationError, which says what is valid.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Values:
     default
         The value of a key that nobody wrote.
     told
-        In words, as the reference says it.
+        A description in words, for the reference.
     choices
         The words that it takes, where it takes only some; the first is the default.
     """
@@ -38,7 +38,7 @@ class Values:
 
 
 def choice(*choices: str, refused: Mapping[str, str] | None = None) -> Values:
-    """One of these words, the first by default.
+    """Return the reader of one of these words, the first by default.
 
     ``refused``: words that dbt's users know and that this kind cannot have: why, and what there is.
     """
@@ -50,25 +50,25 @@ def choice(*choices: str, refused: Mapping[str, str] | None = None) -> Values:
 
 
 def length(default: timedelta) -> Values:
-    """A length of time."""
+    """Return the reader of a length of time."""
     told = "a length of time, like `1 hour` or `1 day 12 hours`"
     return Values(lambda key, value, _zone: parse_length(value, key), default, told)
 
 
 def interval() -> Values:
-    """How often something is done; None: nobody says."""
+    """Return the reader of how often something is done; the default is None."""
     told = "a length of time, like `30 seconds` or `1 hour`"
     return Values(lambda key, value, _zone: parse_every(value, key), None, told)
 
 
 def instant() -> Values:
-    """An instant; None: there is none."""
+    """Return the reader of an instant; the default is None."""
     told = "an instant, like `2026-03-01` or `2026-03-01 12:00:00+01:00`"
     return Values(lambda key, value, zone: parse_instant(value, key, zone), None, told)
 
 
 def texts(of_what: str, example: str) -> Values:
-    """A list of texts, or one text alone."""
+    """Return the reader of a list of texts, or one text alone."""
 
     def read(key: str, value: Any, _zone: tzinfo) -> tuple[str, ...]:
         found = [value] if isinstance(value, str) else value
@@ -82,7 +82,7 @@ def texts(of_what: str, example: str) -> Values:
 
 
 def entries() -> Values:
-    """A list of anything, or one thing alone: whoever makes use of it reads it."""
+    """Return the reader of a list of anything, or one thing alone, to be read by other code."""
 
     def read(_key: str, value: Any, _zone: tzinfo) -> tuple[Any, ...]:
         return tuple(value) if isinstance(value, (list, tuple)) else (value,)
@@ -91,13 +91,13 @@ def entries() -> Values:
 
 
 def expectations() -> Values:
-    """A list of expectations."""
+    """Return the reader of a list of expectations."""
     told = "a list ([expectations](../expectations.md))"
     return Values(lambda _key, value, _zone: parse_expectations(value), (), told)
 
 
 def portion(default: float) -> Values:
-    """A part of something: a number above 0, up to 1."""
+    """Return the reader of a part of something: a number above 0, up to 1."""
 
     def read(key: str, value: Any, _zone: tzinfo) -> float:
         try:
@@ -115,7 +115,7 @@ def portion(default: float) -> Values:
 
 
 def whole_number(default: int, hint: str, least: int | None = None) -> Values:
-    """A whole number, ``least`` or more."""
+    """Return the reader of a whole number, ``least`` or more."""
 
     def read(key: str, value: Any, _zone: tzinfo) -> int:
         try:
@@ -134,7 +134,7 @@ def whole_number(default: int, hint: str, least: int | None = None) -> Values:
 
 
 def aliases(*words: str) -> Values:
-    """One of these words, or a list of aliases and of pairs of them."""
+    """Return the reader of one of these words, or a list of aliases and of pairs of them."""
 
     def read(key: str, value: Any, _zone: tzinfo) -> str | tuple[str | tuple[str, str], ...]:
         if not isinstance(value, (list, tuple)):
@@ -152,7 +152,7 @@ def aliases(*words: str) -> Values:
 
 
 def _pair(value: Any) -> tuple[str, str] | None:
-    """Two aliases that are not one; None of anything else."""
+    """Return two different aliases; None for anything else."""
     if not isinstance(value, (list, tuple)) or len(value) != len(("left", "right")):
         return None
     left, right = value
