@@ -9,8 +9,8 @@
         v                  v
      Nothing           plan again, or ConcurrentRun
 
-What is made durable is so by one statement: a kill leaves what was before it, or what comes after.
-Whoever runs the model next sees which (``standing``):
+Each durable change is one statement: a kill leaves the state before it, or the one after it.
+The next run of the model finds out which (``standing``):
 
 - after Planned: nothing. The run is planned anew.
 - after Claimed or Checked: the state has the row of n, the table has no commit of n. Kept tables,

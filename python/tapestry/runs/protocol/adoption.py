@@ -1,9 +1,9 @@
-"""A table that somebody else's runs made, compared with what its query says: before it is adopted.
+"""Compares a table of somebody else's with its model's query, before it is adopted.
 
-What a run would build anew up to t is compared with the rows of the table as bags (duplicates
-count), over the select list. A hand-written incremental model typically *misses* what came late or
-crossed the edge of two runs, and has *extra* what it loaded twice or kept after the source had
-changed. Nothing is written here.
+The rows that a run would build anew up to t are compared with those of the table as bags
+(duplicates count), over the select list. A hand-written incremental model typically *misses* rows
+that came late or crossed the edge of two runs, and has *extra* rows that it loaded twice or kept
+after the source had changed. Nothing is written here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EXAMPLES = 5
 
 @dataclass(frozen=True)
 class Differences:
-    """Rows on one side only: how many, and some of them as column -> value."""
+    """Rows on one side only: their number, and some of them as column -> value."""
 
     rows: int = 0
     examples: tuple[dict[str, Any], ...] = ()
@@ -39,7 +39,7 @@ class Differences:
 
 @dataclass(frozen=True)
 class AdoptionComparison:
-    """A table against all answers up to t.
+    """A table compared with all answers up to t.
 
     version
         The newest version of the table: its content stays readable there.
@@ -69,7 +69,7 @@ class AdoptionComparison:
 
     @property
     def same(self) -> bool:
-        """Does the table hold exactly the answers?"""
+        """Whether the table holds exactly the answers."""
         return not self.missing.rows and not self.extra.rows
 
 
@@ -122,7 +122,7 @@ def _refresh(session: Session, kind: Kind, model: Model, invocation: Invocation)
 
 
 def _refuse_own(session: Session, model: Model, invocation: Invocation) -> None:
-    """A table that a run of this model goes on from is none to adopt."""
+    """Raise ConfigurationError for a table of this model's own runs: nothing is to adopt."""
     try:
         standing = stand(session, model, invocation, False)
     except StateMissing:
@@ -152,9 +152,9 @@ def _refuse_missing(model: Model, wanted: list[str], there: list[str]) -> None:
 def _difference(
     model: Model, columns: list[str], answers: str, since: Sql | None, arrived: str | None
 ) -> str:
-    """One row a value: how many answers and how many rows of the table have it.
+    """Return a query of values with their numbers of answers and of rows in the table.
 
-    ``since`` says of an answer when it became one; None: nothing does.
+    ``since`` is the instant at which an answer became one; None: there is none.
     """
     names = ", ".join(identifier(column) for column in columns)
     never = Sql("CAST(NULL AS TIMESTAMP)")
@@ -192,7 +192,7 @@ def _counts(session: Session, text: str, columns: list[str], arrived: bool) -> d
 def _examples(
     session: Session, text: str, columns: list[str], condition: str, rows: int
 ) -> tuple[dict[str, Any], ...]:
-    """Some values, the same ones each time; none where there is nothing to show."""
+    """Return some values, the same ones each time; none where there is nothing to show."""
     if not rows:
         return ()
     names = [identifier(column) for column in columns]

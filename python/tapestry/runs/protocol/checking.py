@@ -47,7 +47,7 @@ def check(session: Session, claimed: Claimed) -> Checked | Failed:
 
 
 def _checked(session: Session, claimed: Claimed, results: list[CheckResult]) -> Checked | Failed:
-    """The new rows staged and checked; those that an expectation drops are kept beside."""
+    """Stage and check the new rows; keep those that an expectation drops."""
     planned, attempt = claimed.planned, uuid4().hex
     staged = staging.stage(session, planned.rows, attempt)
     crash.point("staged")
@@ -73,7 +73,7 @@ def _checked(session: Session, claimed: Claimed, results: list[CheckResult]) -> 
 
 
 def _checks(session: Session, planned: Planned, staged: Staged) -> list[CheckResult]:
-    """All checks on the staged rows: what is found is a result, not an exception."""
+    """Return the results of all checks on the staged rows; findings are no exceptions."""
     results = checks.expectations(session, staged, planned.rows.whole)
     verification = planned.proof.verification
     if verification is None:
@@ -86,7 +86,7 @@ def _checks(session: Session, planned: Planned, staged: Staged) -> list[CheckRes
 
 
 def _unchecked(session: Session, claimed: Claimed) -> str:
-    """The statement that commits rows that nobody checks, computed while n is being claimed."""
+    """Return the statement that commits unchecked rows, computed while n is being claimed."""
     planned = claimed.planned
     if not planned.claims_beside:
         return planned.main

@@ -18,7 +18,7 @@ from tapestry.runs.tables.target import EMPTY_GENERATION
 
 
 def first_row(model: Model, standing: Standing, after: Position) -> StateRow:
-    """Run 1 of a new generation."""
+    """Return run 1 of a new generation."""
     return StateRow(
         RunIdentity(plain(model.relation), uuid4().hex, 1, uuid4().hex),
         model.materialized,
@@ -30,7 +30,7 @@ def first_row(model: Model, standing: Standing, after: Position) -> StateRow:
 
 
 def following_row(model: Model, last: StateRow, standing: Standing, after: Position) -> StateRow:
-    """The run after the last one that landed."""
+    """Return the run after the last one that landed."""
     assert standing.target is not None  # a row without a target is nobody's
     return replace(
         last,
@@ -44,7 +44,7 @@ def following_row(model: Model, last: StateRow, standing: Standing, after: Posit
 
 
 def closing(session: Session, standing: Standing, row: StateRow) -> tuple[str, ...]:
-    """What closes the generation that a first run replaces; nothing where there is none."""
+    """Return statements that close the generation that a first run replaces, if there is one."""
     old = None if standing.target is None else standing.target.generation
     if old is None or old == EMPTY_GENERATION:
         return ()

@@ -20,10 +20,10 @@ class ClaimLostError(Exception):
 
 @contextmanager
 def claiming(session: Session, planned: Planned, invocation: Invocation) -> Iterator[Claimed]:
-    """Claim the run's n; the claim is decided when this is left.
+    """Claim the run's n; the claim is decided when the context is left.
 
-    Nobody sees what a run that writes nothing before its commit computes and checks: so the state
-    has its row when it commits, but need not before.  Raises ClaimLostError.
+    The rows of a run that writes nothing before its commit are private until then: so the state
+    needs its row only when it commits. Raises ClaimLostError.
     """
     row, circumstances = planned.row, planned.circumstances
 

@@ -40,7 +40,7 @@ def commit(session: Session, checked: Checked) -> Committed:
 
 
 def _refuse_moved(session: Session, row: StateRow) -> bool:
-    """Has the run landed in a table that was there before?
+    """Return whether the run has landed in an existing table.
 
     Raises ConcurrentRun where others have written to it below that since the version that the run
     has looked at: its rows are no longer those that the table lacks.
@@ -54,7 +54,7 @@ def _refuse_moved(session: Session, row: StateRow) -> bool:
 
 
 def _name(session: Session, planned: Planned) -> None:
-    """Give the table the name of its generation; without it the next run takes it for nobody's."""
+    """Give the table the name of its generation, without which the next run does not know it."""
     row = planned.row
     if not _refuse_moved(session, row):
         raise concurrent(row)
@@ -87,7 +87,7 @@ def publish(session: Session, row: StateRow, main: str, state_table: str = "") -
 
 
 def _is_first_run(session: Session, state_table: str, model: str, generation: str) -> bool:
-    """Did a creation of this model, which nobody went on from, make a table?"""
+    """Return whether a creation of this model, from which no run went on, made a table."""
     runs = runs_of(session, state_table, generation)
     return {(run.model, run.n) for run in runs} == {(model, 1)}
 
@@ -135,7 +135,7 @@ def concurrent(row: StateRow) -> ConcurrentRun:
 
 
 def overtaken(session: Session, planned: Planned) -> bool:
-    """Has another first run made the table, and removed the staged rows that both wrote?"""
+    """Return whether another first run made the table, and removed the shared staged rows."""
     if planned.row.n > 1 or planned.replaces or planned.row.continues:
         return False
     target = look(session, planned.row.model)

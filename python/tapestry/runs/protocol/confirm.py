@@ -1,4 +1,4 @@
-"""Committed to Confirmed: the commit is the run's own; then what it left is removed."""
+"""Committed to Confirmed: the commit is the run's own; then its leftovers are removed."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def settle(session: Session, confirmed: Confirmed) -> None:
 
 
 def is_due(row: StateRow) -> bool:
-    """Is it this run that merges small files?"""
+    """Return whether this run merges small files."""
     return row.n % COMPACT_EVERY == 0
 
 
 def tidy(session: Session, planned: Planned, state_table: str) -> None:
-    """Merge small files; whatever goes wrong here has harmed nothing."""
+    """Merge small files; a failure harms nothing."""
     try:
         session.run(f"OPTIMIZE {relation_name(planned.model.relation)}")
         if exists(session, name := rejected.rejected_name(planned.model.relation)):

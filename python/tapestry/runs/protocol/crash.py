@@ -39,7 +39,7 @@ REMOVAL_POINTS: Final = (
 
 
 def point(name: str) -> None:
-    """Die here, as by ``kill -9``, if the environment names this point; else nothing."""
+    """Kill the process, as by ``kill -9``, if the environment names this point; else nothing."""
     assert name in POINTS + CHECKED_POINTS + ACTION_POINTS + REMOVAL_POINTS
     if os.environ.get(ENVIRONMENT) == name:
         os.kill(os.getpid(), signal.SIGKILL)

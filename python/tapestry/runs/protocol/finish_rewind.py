@@ -1,4 +1,4 @@
-"""Rewinds begin and end with these; a run that finds one killed takes its last step, too."""
+"""The first and last steps of a rewind; a run that finds a killed one takes its last step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tapestry.runs.tables.target import CLOSED, commits_after, landed, look
 
 
 def finish(session: Session, row: StateRow) -> None:
-    """Give the rewound table the name of its generation, and drop what no longer exists.
+    """Give the rewound table the name of its generation, and drop rows that no longer count.
 
     Raises ConcurrentRun where the rewind to ``row`` is not what closed the generation before.
     """
@@ -39,7 +39,7 @@ def finish(session: Session, row: StateRow) -> None:
 
 
 def _name(session: Session, row: StateRow) -> None:
-    """Name the generation; raises ConcurrentRun where another process gave the table another one.
+    """Name the generation; raise ConcurrentRun where another process gave the table another one.
 
     Two that finish one rewind at once both change the table's properties: Delta lets one of them.
     """
@@ -54,7 +54,7 @@ def _name(session: Session, row: StateRow) -> None:
 
 
 def standing_to_rewind(session: Session, model: Model, invocation: Invocation) -> Standing:
-    """Look anew where a model stands; what another rewind left out is done before.
+    """Return the present standing of a model; an unfinished rewind is completed before.
 
     Raises StateMissing where no run has made the table.
     """
@@ -75,7 +75,7 @@ def standing_to_rewind(session: Session, model: Model, invocation: Invocation) -
 
 
 def too_early(model: Model, to: datetime, runs: Sequence[StateRow]) -> WindowError:
-    """The error of a rewind to before all runs that are known."""
+    """Return the error of a rewind to before all runs that are known."""
     oldest = f"the oldest run it knows went to {show(runs[0].after.t)}" if runs else "none is left"
     return WindowError(
         f"the state of {model.name} no longer reaches back to {show(to)}: {oldest}",

@@ -1,4 +1,4 @@
-"""A kind of model: how its next run is planned, refused, explained and audited."""
+"""The interface of a kind of model: how runs are planned, refused, explained and audited."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Explained:
     """The steps from the text to the statement of a run, or up to the one that refuses it.
 
     strategy
-        How each run finds what changes, by its name.
+        The name of the way in which each run finds changes.
     looked_at
-        What else the kind has found out about its next run.
+        Further findings of the kind about its next run.
     """
 
     steps: tuple[Step, ...]
@@ -39,7 +39,7 @@ class Kind(Protocol):
 
     @property
     def own_columns(self) -> Mapping[str, Sql]:
-        """The columns that its tables have besides those of the query, with their types."""
+        """The columns, with types, that its tables have besides those of the query."""
 
     @property
     def arrival(self) -> str | None:
@@ -47,20 +47,20 @@ class Kind(Protocol):
 
     @property
     def keys(self) -> KindKeys:
-        """The keys of ours that do something on it."""
+        """The keys of ours that have an effect on it."""
 
     def plan(
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
     ) -> Plan:
-        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
+        """Return the plan; writes nothing. Raises one of the errors of ``tapestry.errors``."""
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
-        """Raise the Refusal that a run would raise of the model's text, which reads no data."""
+        """Raise the Refusal that a run would raise for the model's text, without reading data."""
 
     def explain(
         self, session: Session, model: Model, invocation: Invocation, stored: bool
     ) -> Explained:
-        """How the next run comes from the text; ``stored``: the model has a table, or will."""
+        """Return how the next run comes from the text; ``stored``: it has a table, or will."""
 
     def audit(
         self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
@@ -74,10 +74,10 @@ class Kind(Protocol):
 
 @runtime_checkable
 class BroughtToState(Protocol):
-    """A kind whose tables are brought to any earlier or other state by the rows that differ."""
+    """A kind whose tables are brought to an earlier or other state by the rows that differ."""
 
     def adopting(self, session: Session, model: Model, invocation: Invocation) -> Planned:
-        """A run that makes the table that stands there the model's own.
+        """Plan a run that makes the existing table the model's own.
 
         Raises ConfigurationError for a table whose rows cannot be those of the model.
         """
@@ -85,7 +85,7 @@ class BroughtToState(Protocol):
     def rewinding(
         self, session: Session, model: Model, invocation: Invocation, to: datetime
     ) -> Planned | None:
-        """A run that brings the table to where its last run up to ``to`` left it; None: it is.
+        """Plan a run that restores the table after its last run up to ``to``; None: it is so.
 
         Raises WindowError for an instant before all that is known.
         """

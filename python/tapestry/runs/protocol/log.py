@@ -1,4 +1,4 @@
-"""``tapestry_runs`` and ``tapestry_checks``: what each run did, for people and reports.
+"""``tapestry_runs`` and ``tapestry_checks``: logs of runs, for people and reports.
 
 Nothing depends on them: delete them and runs go on. An invocation writes each in one commit; a
 table of an older version gets the columns that it lacks.
@@ -84,7 +84,7 @@ class Entry:
     """One run that committed, or that failed for a ``reason``.
 
     run
-        What was to be done over a window; None where dbt built the model.
+        The plan over a window; None where dbt built the model.
     parts
         Seconds by part (``PARTS``), of those that the run has come to.
     """
@@ -101,7 +101,7 @@ class Entry:
 
     @property
     def verification(self) -> str:
-        """off | passed | warned | failed."""
+        """The result of the verification: off | passed | warned | failed."""
         statuses = [r for r in self.found.results if r.kind in VERIFICATION]
         if not statuses:
             return "off"
@@ -171,7 +171,7 @@ def _run(invocation_id: str, entry: Entry, run: Planned) -> dict[str, str]:
 
 
 def _refreshed(run: Refreshed, failed: bool) -> dict[str, str]:
-    """How the table was brought up to date; a run that failed has changed no row of it."""
+    """Return how the table was updated; a run that failed has changed no row of it."""
     rows = {"inserted": run.inserted, "updated": run.updated, "deleted": run.deleted}
     return {
         "refresh": _text(run.refresh),

@@ -1,4 +1,4 @@
-"""The outcome of a run, as dbt and people are told."""
+"""The outcome of a run, as it is reported to dbt and people."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tapestry.words import counted
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run did this; ``rows`` is None where the log does not say.
+    """The outcome of a run; ``rows`` is None where the log does not say.
 
-    ``finished`` tells what a run did that had crashed and was brought to its end first;
-    ``refreshed`` what it changed where rows go out, too.
+    ``finished`` is the outcome of a crashed run that was completed first; ``refreshed`` the changes
+    where rows go out, too.
     """
 
     action: str

@@ -1,7 +1,7 @@
-"""How the last runs of a model brought its table up to date, and what that took.
+"""Reads how the last runs of a model updated its table, and how long they took.
 
-Read of ``tapestry_runs``, once an invocation for all its models. Nothing depends on the log: where
-it is not there, or cannot be read, no run is known.
+Read from ``tapestry_runs``, once an invocation for all its models. Nothing depends on the log:
+where it is missing, or cannot be read, no run is known.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class PastRun:
     seconds
         From its plan to its commit, checks included.
     size
-        Bytes of all that the whole answer is computed from.
+        Bytes of all tables that the whole answer is computed from.
     changed
-        Bytes that told it what had changed; None: it did not ask, or that is not known.
+        Bytes that were read to find the changes; None: none were, or that is not known.
     """
 
     refresh: str
@@ -44,7 +44,7 @@ class PastRun:
 
 
 def past_runs(session: Session, invocation: Invocation, model: str) -> tuple[PastRun, ...]:
-    """The runs of a model (its relation in lower case), the newest first."""
+    """Return the runs of a model (its relation in lower case), the newest first."""
     key = ("past runs", invocation.id, invocation.clock.instant)
     return invocation.remember(key, partial(_read, session, invocation)).get(model, ())
 

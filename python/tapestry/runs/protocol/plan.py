@@ -1,6 +1,6 @@
-"""A plan says what one run of one model will do, before anything is written.
+"""A plan of one run of one model: all that it will do, before anything is written.
 
-A kind of model decides (``kind.py``); ``run.py`` carries out what is decided.
+A kind of model makes it (``kind.py``); ``run.py`` carries it out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tapestry.runs.tables.state_row import StateRow
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures that are told of a run beside its rows.
+    """Figures that are reported of a run beside its rows.
 
     horizon
         The least instant up to which an upstream continuous model is complete; None: there is none.
@@ -42,10 +42,10 @@ class Figures:
 
 @dataclass(frozen=True)
 class Told:
-    """A plan's words to people.
+    """A plan's messages to people.
 
     finished
-        What a run did that had crashed and was brought to its end before this was decided.
+        The outcome of a crashed run that was completed before this was decided.
     seconds
         How long it took to decide.
     """
@@ -75,7 +75,7 @@ class Nothing:
 class Leftover:
     """A command was killed before it was done with the table; ``finish`` does the rest.
 
-    It raises ConcurrentRun where another process got ahead of ``row``.
+    ``finish`` raises ConcurrentRun where another process got ahead of ``row``.
     """
 
     row: StateRow
@@ -92,7 +92,7 @@ class CloseRun:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """A run's circumstances, known from what stands there already.
+    """A run's circumstances, known from the state and the table.
 
     again
         The run was claimed before and has crashed: it is executed once more.
@@ -112,14 +112,14 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class Beforehand:
-    """A run writes these before its new rows are computed, in this order.
+    """The writes of a run before its new rows are computed, in this order.
 
     commits
-        When the sources' commits were made, as far as that is not kept yet.
+        The times of the sources' commits that are not kept yet.
     statements
         Executed before the sources can be read as the query reads them.
     beside
-        What it writes into kept tables of its target.
+        Rows for kept tables of its target.
     """
 
     commits: tuple[UnkeptCommits, ...] = ()
@@ -132,12 +132,12 @@ class Beforehand:
 
 @dataclass(frozen=True)
 class Proof:
-    """A run is checked by these, besides the expectations on its rows.
+    """The checks of a run besides the expectations on its rows.
 
     assumptions
-        What the author assumes, each with a SELECT of the number of cases that break it.
+        The author's assumptions, each with a SELECT of the number of cases that break it.
     verification
-        What the new rows are verified with; None: they are not.
+        The verification of the new rows; None: they are not verified.
     """
 
     assumptions: tuple[tuple[str, str], ...] = ()
@@ -146,18 +146,18 @@ class Proof:
 
 @dataclass(frozen=True)
 class Planned:
-    """``row`` is claimed, ``before`` done, ``proof`` given, the new rows are committed.
+    """A run: ``row`` is claimed, ``before`` written, ``proof`` checked, new rows are committed.
 
-    Where there is something to check on the new rows they are staged and checked in between.
+    If the new rows are to be checked, they are staged and checked in between.
 
     ready
         Executed when all checks are passed, just before the commit.
     little
-        All that the query reads is small.
+        All tables that the query reads are small.
     requests
-        What it asked of memories.
+        Its requests to memories.
     traceless
-        Where it finds no rows it leaves no trace: its window is the next run's, too.
+        If it finds no rows it leaves no trace: its window is the next run's, too.
     """
 
     row: StateRow
@@ -185,12 +185,12 @@ class Planned:
 
     @property
     def action(self) -> str:
-        """create | append | replace | overwrite."""
+        """The way of writing: create | append | replace | overwrite."""
         return self.writing.action
 
     @property
     def replaces(self) -> bool:
-        """The rows of a table that is there make way."""
+        """Whether the rows of an existing table are replaced."""
         return self.writing.replaces
 
     @property
@@ -200,12 +200,12 @@ class Planned:
 
     @property
     def unsure(self) -> bool:
-        """Has it crashed, and can the log no longer say whether it has landed?"""
+        """Whether it has crashed, and the log can no longer say whether it has landed."""
         return self.circumstances.again and not self.circumstances.complete_history
 
     @property
     def claims_beside(self) -> bool:
-        """Can its n be claimed while its rows are computed? Nobody sees them before the commit."""
+        """Whether n can be claimed while its rows are computed: they are private until then."""
         return (
             self.circumstances.warm
             and bool(self.rows.holding.rows)
@@ -214,12 +214,12 @@ class Planned:
 
     @property
     def remembers(self) -> bool:
-        """Does it read a memory?"""
+        """Whether it reads a memory."""
         return any(request.found.relation for request in self.requests)
 
     @property
     def checks_rows(self) -> bool:
-        """Are the new rows staged, to be checked or because they are made from those of the table?
+        """Whether the new rows are staged, to be checked or as they are made from the table's.
 
         Else they go into the target directly.
         """
@@ -238,11 +238,11 @@ class OwnRun(ABC):
     @property
     @abstractmethod
     def main(self) -> str:
-        """What is executed, for people."""
+        """The statement that is executed, for people."""
 
     @abstractmethod
     def carry_out(self, session: Session, invocation: Invocation) -> Outcome:
-        """Do it; raises what the model's kind says."""
+        """Carry the run out; raises the errors of the model's kind."""
 
 
 Decided: TypeAlias = Nothing | Planned | OwnRun

@@ -1,4 +1,4 @@
-"""Commands that limit inputs: Spark analyses the query, a table stands there, no state changes."""
+"""Commands that limit inputs: Spark analyses the query, a table is made, no state changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tapestry.sql.read.open_qualify import without_qualify
 
 
 def plan_empty(session: Session, kind: Kind, model: Model) -> bool:
-    """Make an empty table where there is none, and run nothing. Was a table made?
+    """Make an empty table where there is none, and run nothing; return whether one was made.
 
     The table's generation says that it stands for no run, so the first real run builds it. The SQL
     holds dbt's own subqueries with LIMIT 0 or a filter, hence it is analysed and not rewritten.
@@ -27,6 +27,6 @@ def plan_empty(session: Session, kind: Kind, model: Model) -> bool:
 
 
 def with_own_columns(kind: Kind, sql: str) -> str:
-    """A query with the columns of the kind's tables; its own ones are NULL."""
+    """Return a query with the columns of the kind's tables; the kind's own are NULL."""
     own = "".join(f", CAST(NULL AS {t}) AS {identifier(c)}" for c, t in kind.own_columns.items())
     return f"SELECT *{own} FROM (\n{sql}\n)"

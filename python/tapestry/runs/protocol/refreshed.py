@@ -1,4 +1,4 @@
-"""How a table was brought up to date of which rows go out, too."""
+"""Reports how a table was updated of which rows go out."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ INCREMENTAL = "incremental"
 
 @dataclass(frozen=True)
 class Refreshed:
-    """Brings a table up to date of which rows go out, too: how, and why so.
+    """The way in which a table was updated of which rows go out, and the reason.
 
     refresh
-        ``incremental``: by what has changed; ``full``: by the whole answer. '': only added to.
+        ``incremental``: by changes; ``full``: by the whole answer. '': only added to.
     reason
-        The name of the reason for the whole answer; ``about``: what that reason is about.
+        The name of the reason for the whole answer; ``about``: its subject.
     inserted, updated, deleted
         Rows that come in, take the place of others, and go out; None: that is not counted.
     bytes_full
         The size of all that the whole answer is computed from.
     bytes_changed
-        The size of what told which rows of the sources had changed; None: that was not asked.
+        The size of what was read to find the changed rows of the sources; None: nothing was.
     """
 
     refresh: str = ""
@@ -36,11 +36,11 @@ class Refreshed:
 
     @property
     def by_changes(self) -> bool:
-        """Is the table brought up to date by what has changed?"""
+        """Whether the table was updated by changes."""
         return self.refresh == INCREMENTAL
 
     def told(self, rows: int | None) -> str:
-        """The same for dbt's line; ``rows``: how many were written, where nothing was counted.
+        """Return a summary for dbt's line; ``rows``: how many were written, if none were counted.
 
         >>> Refreshed("incremental", "", "", 12, 3, 1).told(None)
         '12 inserted, 3 updated, 1 deleted; incremental'

@@ -1,7 +1,7 @@
-"""Changes that a rule has left out because nobody can read them any more.
+"""Finds changes that a rule has left out because they can no longer be read.
 
 A derived table that was built before them lacks what the actions of the rule would have done. Built
-again, it holds them, and all that the rule fires up to its versions.
+again, it holds them, and the effects of all firings up to its versions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tapestry.runs.tables.target import look
 
 @dataclass(frozen=True)
 class RuleGap:
-    """A rule goes on behind this version of its table, and derived tables are to be built again."""
+    """A rule goes on after this version of its table, and derived tables have to be built again."""
 
     rule: str
     table: str
@@ -31,7 +31,7 @@ class RuleGap:
 def gap_above(
     session: Session, invocation: Invocation, rules: Iterable[str], built: StateRow
 ) -> RuleGap | None:
-    """Find what a rule has left out that a derived table, by the run that built it, lacks."""
+    """Find changes that a rule has left out and a derived table, by its building run, lacks."""
     for name in rules:
         target = look(session, name)
         if target is None or target.generation is None:
@@ -49,7 +49,7 @@ def gap_above(
 def lacks_a_gap(
     session: Session, invocation: Invocation, rules: Iterable[str], written: Iterable[str]
 ) -> tuple[str, RuleGap] | None:
-    """A derived table among some that are written which is to be built again, and why."""
+    """Return a derived table among the written ones that has to be built again, and why."""
     named = list(rules)
     for name in written:
         target = look(session, name)

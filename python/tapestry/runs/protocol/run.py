@@ -1,4 +1,4 @@
-"""One run of one model, from one state to the next (the drawing is in the folder's head)."""
+"""One run of one model, from one state to the next (see the drawing in the package)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LONGEST_REASON = 2_000
 def prepare(
     session: Session, kind: Kind, model: Model, invocation: Invocation, full_refresh: bool = False
 ) -> Decided:
-    """Plan this invocation's run; what crashed before it is brought to its end first.
+    """Plan this invocation's run; a crashed run is completed first.
 
     Raises what planning (``Kind.plan``) and ``execute`` raise.
     """
@@ -92,16 +92,16 @@ def execute(session: Session, kind: Kind, planned: Decided, invocation: Invocati
 
 
 def _would_be_again(error: Exception) -> bool:
-    """Is an error one that a run without memories would meet, too?"""
+    """Return whether a run without memories would raise the same error."""
     return isinstance(error, TapestryError) and not isinstance(error, VerificationFailed)
 
 
 def _without_memories(
     session: Session, kind: Kind, planned: Planned, invocation: Invocation, error: Exception
 ) -> Outcome:
-    """The run once more, which reads its sources alone.
+    """Execute the run once more, reading only its sources.
 
-    Where it holds its memories are dropped, at once if the one before had answers that were wrong.
+    If it succeeds its memories are dropped, before its checks if the first one had wrong answers.
     """
     model = planned.model
     logger.warning("%s is run again without memories: %s", model.name, error)
@@ -119,14 +119,14 @@ def _without_memories(
 def _by_whole_answer(
     session: Session, kind: Kind, planned: Planned, invocation: Invocation, error: Exception
 ) -> Outcome:
-    """The run once more, by the whole answer: a file is gone of what the last run has read."""
+    """Execute the run by the whole answer, as a file that the last run has read is gone."""
     logger.warning("%s is computed whole: %s", planned.model.name, str(error).partition("\n")[0])
     invocation.forget(planned.model.relation)
     return execute(session, kind, prepare(session, kind, planned.model, invocation), invocation)
 
 
 def _execute(session: Session, kind: Kind, planned: Planned, invocation: Invocation) -> Outcome:
-    """The states one after the other, from what is planned to what is confirmed."""
+    """Go through the states of a run one after the other, from planned to confirmed."""
     watch, row = Stopwatch(parts={"plan": planned.told.seconds}), planned.row
     crash.point("planned")
     if planned.traceless and _finds_nothing(session, planned):
@@ -168,7 +168,7 @@ def _execute(session: Session, kind: Kind, planned: Planned, invocation: Invocat
 
 
 def _finds_nothing(session: Session, planned: Planned) -> bool:
-    """Are there no new rows? Where that cannot be told, the run itself will say why."""
+    """Return whether there are no new rows; on an error false: the run itself will report it."""
     try:
         return not session.rows(f"SELECT 1 FROM (\n{planned.rows.unchecked}\n) LIMIT 1")
     except Exception as error:
@@ -179,7 +179,7 @@ def _finds_nothing(session: Session, planned: Planned) -> bool:
 def _up_to_the_commit(
     session: Session, claimed: Claimed, invocation: Invocation, watch: Stopwatch
 ) -> tuple[Committed | Failed, ReadVolume]:
-    """``check`` and ``commit``, measured; what goes wrong in them is logged with the run."""
+    """Execute ``check`` and ``commit``, measured; log their errors with the run."""
     planned, reading = claimed.planned, ReadVolume()
     try:
         with session.can.measured() as reading:
@@ -212,10 +212,10 @@ def _failed(
 
 
 def _abandon(session: Session, claimed: Claimed, invocation: Invocation) -> None:
-    """Close a run whose statements failed, so that the next one finds what was mended meanwhile.
+    """Close a run whose statements failed, so that the next one can profit from corrections.
 
     Executed again over the old pins and the old query it would fail for ever. Where it cannot be
-    closed (the storage is away, or it had landed) it is as after a kill: the next run finds out.
+    closed (the storage is unreachable, or it had landed) the next run finds out, as after a kill.
     """
     planned = claimed.planned
     try:
@@ -226,7 +226,7 @@ def _abandon(session: Session, claimed: Claimed, invocation: Invocation) -> None
 
 
 def _complete(invocation: Invocation, planned: Nothing | Planned) -> None:
-    """The table stands as the models that read it are to read it in this invocation."""
+    """Note that the table is ready for the models that read it in this invocation."""
     name = plain(planned.model.relation)
     invocation.pins.left.add(name)
     if planned.t is not None:

@@ -1,4 +1,4 @@
-"""Where a model stands: its table, the newest run that the state knows, whether that landed.
+"""Finds the standing of a model: its table, its newest run in the state, whether that landed.
 
 Semantics, sections 3 and 4: rows without state never mean that nothing has run yet.
 """
@@ -73,12 +73,12 @@ class Standing:
 
     @property
     def circumstances(self) -> Circumstances:
-        """What a run has to know of how it came about."""
+        """The circumstances of its next run."""
         return Circumstances(self.crashed, self.complete_history, self.warm, self.attempt)
 
 
 def stand(session: Session, model: Model, invocation: Invocation, refresh: bool) -> Standing:
-    """Look at the target and at the state.
+    """Return the standing by the target and the state.
 
     Raises StateMissing for a table that no state belongs to, TargetChanged where somebody else
     wrote to it, or deleted its folder, QueryChanged for a table of a model of another kind.
@@ -165,7 +165,7 @@ def _state_of(session: Session, model: Model, invocation: Invocation, target: Gl
 
 
 def _refuse_other_kind(model: Model, kind: str) -> None:
-    """Rows of one kind are no rows of another: one appends what the other writes anew."""
+    """Refuse a table of another kind: one appends rows where the other writes them anew."""
     if kind != model.materialized:
         raise QueryChanged(
             f"{model.name} is {model.materialized} now, and {model.relation} was made by a model"
@@ -176,7 +176,7 @@ def _refuse_other_kind(model: Model, kind: str) -> None:
 
 
 def _refuse_copy(model: Model, row: StateRow, target: Glance, commits: list[Commit]) -> None:
-    """A table cloned back under its name has our properties but another id, or another log."""
+    """Refuse a table cloned back under its name: it has another id, or another log."""
     other_id = row.n > 1 and row.target.table_id != target.table_id
     # Of the first run the id is not known beforehand: its commit is what tells.
     reaches_back = bool(commits) and commits[-1].version == row.target.version + 1
@@ -192,7 +192,7 @@ def _refuse_copy(model: Model, row: StateRow, target: Glance, commits: list[Comm
 def _refuse_unlike(
     session: Session, row: StateRow, commit: Commit | None, state_table: str
 ) -> None:
-    """A row without a seal is compared with what else knows of its run.
+    """Compare a row without a seal with other records of its run.
 
     Else a row whose t somebody changed, or one that somebody made from another, would let the next
     run answer again what has been answered.

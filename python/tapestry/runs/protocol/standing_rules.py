@@ -1,4 +1,4 @@
-"""Rules as they stand: how far each has looked at its table, and the tables that it binds."""
+"""Reads rules as they stand: how far each has looked at its table, and its bound tables."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ RULE = "rule"
 
 @dataclass(frozen=True)
 class BoundHere:
-    """A bound table of a rule: its name, its columns with their types, whose rows count."""
+    """A bound table of a rule: its name, its columns with types, and which rows count."""
 
     name: str
     columns: Mapping[str, str]
     counts: Sql
 
     def named(self, wanted: Sequence[str]) -> list[str]:
-        """Some columns as they are written there; [] where it lacks one of them."""
+        """Return columns as they are written there; [] where it lacks one of them."""
         names = {column.lower(): column for column in self.columns}
         found = [names[one.lower()] for one in wanted if one.lower() in names]
         return found if len(found) == len(wanted) else []
 
     @property
     def relation(self) -> str:
-        """The rows that count, as they stand behind FROM."""
+        """Return the rows that count, as they stand behind FROM."""
         return f"(SELECT * FROM {relation_name(self.name)} WHERE {self.counts})"
 
 
@@ -45,7 +45,7 @@ class RuleStanding:
     n
         Its last run that has landed; ``failed`` those before it that were closed without rows.
     table
-        The one that it looks at; ``positions`` its version at the end of each run still known.
+        The table that it looks at; ``positions`` its version at the end of each run still known.
     """
 
     relation: str
@@ -69,7 +69,7 @@ class RuleStanding:
 
 
 def standing_rule(session: Session, state_table: str, relation: str) -> RuleStanding | None:
-    """A rule as it stands; None where it is gone, or its state does not tell."""
+    """Return a rule as it stands; None where it is gone, or its state does not tell."""
     target = look(session, relation)
     if target is None or target.generation is None or target.kind != RULE:
         return None

@@ -13,7 +13,7 @@ from tapestry.runs.tables.target import Commit
 
 @dataclass(frozen=True)
 class Claimed:
-    """Its n is this run's, or is being claimed.
+    """A run whose n is claimed, or is being claimed.
 
     sure
         Waits for the claim; raises ClaimLostError where n is another run's.
@@ -25,7 +25,7 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Checked:
-    """It is claimed for sure, and every check is passed: ``statement`` commits its rows."""
+    """A run that is surely claimed and has passed every check: ``statement`` commits its rows."""
 
     planned: Planned
     found: Findings
@@ -34,7 +34,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Failed:
-    """It is claimed for sure, and a check has failed: it commits nothing, and is closed."""
+    """A run that is certainly claimed and failed a check: it commits nothing, and is closed."""
 
     planned: Planned
     found: Findings
@@ -43,7 +43,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Committed:
-    """Its statement was executed; that it was not skipped is yet to be seen."""
+    """A run whose statement was executed; whether it was skipped is not known yet."""
 
     planned: Planned
     found: Findings
@@ -51,10 +51,10 @@ class Committed:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """Its rows, and the fact that it wrote them, are durable.
+    """A run whose rows, and the fact that it wrote them, are durable.
 
     commit
-        That of n; None: the log no longer tells.
+        The commit of n; None: the log no longer tells.
     """
 
     planned: Planned

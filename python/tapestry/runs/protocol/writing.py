@@ -24,26 +24,26 @@ REPLACE = "CREATE OR REPLACE TABLE"
 
 
 class Writing(Protocol):
-    """How a kind of model gets rows into its table: in one statement."""
+    """The way in which a kind of model writes rows into its table: in one statement."""
 
     @property
     def action(self) -> str:
-        """create | append | replace | overwrite."""
+        """The way of writing: create | append | replace | overwrite."""
 
     @property
     def replaces(self) -> bool:
-        """The rows of a table that is there make way."""
+        """Whether the rows of an existing table are replaced."""
 
     @property
     def rests_on_table(self) -> bool:
-        """Are its rows made from those of the table? Then they are staged before they are written.
+        """Whether its rows are made from the table's: then they are staged before they are written.
 
-        An INSERT OVERWRITE that reads its own target loses its options in silence (Delta 4.3): it
+        An INSERT OVERWRITE that reads its own target silently loses its options (Delta 4.3): it
         replaces the whole table, under no transaction.
         """
 
     def statement(self, select: str, attempt: str = "") -> str:
-        """The statement that commits the rows of ``select``, of the execution ``attempt``."""
+        """Return the statement that commits the rows of ``select``, of this ``attempt``."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Creation:
     """The table is made, or made anew, with its rows.
 
     state_table
-        Where a creation finds whose table lies in its folder.
+        The table by which a creation finds the owner of a table in its folder.
     """
 
     action: ClassVar[str] = "create"
@@ -63,7 +63,7 @@ class Creation:
     state_table: str
 
     def statement(self, select: str, attempt: str = "") -> str:
-        """One CREATE [OR REPLACE] TABLE … AS; it has no place for ``attempt``."""
+        """Return a CREATE [OR REPLACE] TABLE … AS; it has no place for ``attempt``."""
         return create_sql(self.model, self.generation, select, self.replaces, self.state_table)
 
 
@@ -79,24 +79,24 @@ class Appending:
     columns: tuple[str, ...]
 
     def statement(self, select: str, attempt: str = "") -> str:
-        """One INSERT INTO."""
+        """Return an INSERT INTO."""
         return append_sql(self.row, self.columns, select, attempt)
 
 
 @dataclass(frozen=True)
 class Overwriting(Appending):
-    """The rows take the place of all that are there, under the same transaction."""
+    """The rows replace all that are there, under the same transaction."""
 
     action: ClassVar[str] = "overwrite"
 
     def statement(self, select: str, attempt: str = "") -> str:
-        """One INSERT OVERWRITE."""
+        """Return an INSERT OVERWRITE."""
         return append_sql(self.row, self.columns, select, attempt, instead_of="true")
 
 
 @dataclass(frozen=True)
 class Replacing(Appending):
-    """The rows take the place of those for which ``instead_of`` holds.
+    """The rows replace those for which ``instead_of`` holds.
 
     It holds for each of the new rows, too.
     """
@@ -106,13 +106,13 @@ class Replacing(Appending):
     instead_of: str = "true"
 
     def statement(self, select: str, attempt: str = "") -> str:
-        """One INSERT OVERWRITE of a part of the table."""
+        """Return an INSERT OVERWRITE of a part of the table."""
         return append_sql(self.row, self.columns, select, attempt, instead_of=self.instead_of)
 
 
 @dataclass(frozen=True)
 class Remaking(Replacing):
-    """The same, and the rows are made from those of the table."""
+    """The rows, made from those of the table, replace those for which ``instead_of`` holds."""
 
     rests_on_table: ClassVar[bool] = True
 
@@ -120,7 +120,7 @@ class Remaking(Replacing):
 def create_sql(
     model: Model, generation: str, select: str, replace: bool, state_table: str = ""
 ) -> str:
-    """The target with its rows, its generation and where its state is, in one commit."""
+    """Return the statement that makes the target with rows, generation and state's place."""
     listed = {
         **model.properties,
         GENERATION_PROPERTY: generation,
@@ -137,10 +137,10 @@ def create_sql(
 def append_sql(
     row: StateRow, columns: Sequence[str], select: str, attempt: str = "", instead_of: str = ""
 ) -> str:
-    """The new rows under the transaction (generation, n), with the run's name in the commit.
+    """Return an INSERT under the transaction (generation, n), with the run's name in the commit.
 
-    ``instead_of``: they take the place of the rows that are there for which this condition holds,
-    whatever the session says of partitions.
+    ``instead_of``: the new rows replace the rows for which this condition holds, whatever the
+    session's setting for partitions is.
     """
     more = {"tau": show(row.since), "t": show(row.after.t)}
     if attempt:
@@ -155,13 +155,13 @@ def append_sql(
 
 
 def failed_sql(row: StateRow, columns: int) -> str:
-    """An empty commit under (generation, n): the run that failed its checks is closed."""
+    """Return an empty commit under (generation, n): it closes the run that failed its checks."""
     said = metadata(row.generation, row.n, row.run_id, {"failed": True})
     return _nothing(row.model, columns, transaction(row.generation, row.n, said))
 
 
 def closing_sql(name: str, columns: int, generation: str, run_id: str, under: str = "") -> str:
-    """An empty commit under the last n of a generation, before the table is built again.
+    """Return an empty commit under the last n of a generation, before the table is built again.
 
     ``under`` names other transactions of the generation, which are numbered as well.
 
@@ -175,14 +175,13 @@ def closing_sql(name: str, columns: int, generation: str, run_id: str, under: st
 
 
 def rewind_sql(row: StateRow, columns: int, forgotten: str) -> str:
-    """One commit that forgets the rows for which ``forgotten`` holds and closes the generation
-    before the row's.
+    """Return one commit that forgets rows (``forgotten``) and closes the generation before.
 
     It is run 1 of the new generation, under the last transaction of the old one: so it lands once,
     and no append of the old generation lands after it. The table keeps its files, properties and
     constraints.
 
-    What to replace is an option that Delta reads as text: the literal names its offset. REPLACE
+    The condition is an option that Delta reads as text: the literal names its offset. REPLACE
     WHERE goes through a filter of Spark's that Delta prints in the session's zone, without one: in
     the hour that comes twice there (01:30 UTC on the last Sunday of October in Berlin) it forgets
     an hour too much.
@@ -195,9 +194,9 @@ def rewind_sql(row: StateRow, columns: int, forgotten: str) -> str:
 
 
 def name_generation_sql(name: str, generation: str, kind: str = "", state_table: str = "") -> str:
-    """Give a table that was there before its generation the name of that.
+    """Return the statement that names the generation of an existing table.
 
-    ``kind``, ``state_table``: whose it is, and where its state is, where it does not say so yet.
+    ``kind``, ``state_table``: the kind of its model and the place of its state, if it lacks them.
     """
     listed = {GENERATION_PROPERTY: generation, KIND_PROPERTY: kind, STATE_PROPERTY: state_table}
     named = properties({key: value for key, value in listed.items() if value})
