@@ -1,1 +1,1 @@
-"""A model's query as this invocation reads it, in the settings of its session."""
+"""Reading of a model's query in an invocation, under the settings of its session."""

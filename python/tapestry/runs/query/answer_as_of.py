@@ -1,4 +1,4 @@
-"""The static answer of a model's query at an instant: what ``dbt show`` means by it."""
+"""The static answer of a model's query at an instant, for ``dbt show``."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _CLOCK = re.compile(
 
 @dataclass(frozen=True)
 class AskedQuery:
-    """A query that is shown or tested, and what has to be said of it."""
+    """A query that is shown or tested, and a warning about it."""
 
     sql: str
     warning: str = ""
 
 
 def clock_only(sql: str, s: datetime | None) -> AskedQuery:
-    """The text with now() and its like being s, where it can be read here."""
+    """Return the text with now() and its synonyms set to s, if it can be parsed."""
     if s is None or not _CLOCK.search(sql):
         return AskedQuery(sql)
     try:
@@ -40,9 +40,9 @@ def clock_only(sql: str, s: datetime | None) -> AskedQuery:
 def answer_at(
     session: Session, model: Model, s: datetime, time_zone: str, commits_table: str = ""
 ) -> AskedQuery:
-    """Q(s) as SQL; where the sources say nothing of their arrival, only the clock is set to s.
+    """Return Q(s) as SQL; only the clock is set to s where the sources have no arrivals.
 
-    Text that cannot be read stays as it is, and a warning says so.
+    Text that cannot be parsed stays as it is, and a warning says so.
     """
     try:
         relations = read_relations(session, model.sql, model, Pins(commits_table), time_zone)

@@ -1,10 +1,10 @@
-"""Small sources are read once a run: its statements share what the first of them has read.
+"""Lets the statements of a run share one reading of each small source.
 
 A run that checks its rows reads each source in several statements and in several places of each;
 for a small source finding the files of a place takes longer than reading all of it. So a run over
 small sources gives each a temporary view of its session, kept in memory from its first use: the
-pinned rows with their ids and arrivals. What the rows are does not change by that: the view is made
-of the same scan, after the kept tables were written, and dropped with the run.
+pinned rows with their ids and arrivals. The rows are unchanged: the view is made of the same scan,
+after the kept tables were written, and dropped with the run.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Holding:
 
     @property
     def views(self) -> tuple[str, ...]:
-        """All views, to be dropped, those first that are read by none."""
+        """All views, to be dropped in this order: first those that no view reads."""
         return (*self.made[::-1], *self.selects, *([self.rows] if self.rows else []))
 
 
@@ -59,10 +59,10 @@ NOTHING_HELD = Holding()
 
 
 def hold(relations: Relations, scans: Mapping[str, Scan], narrow: bool) -> Holding:
-    """Put a view of the session in the place of each small source; the others stay as they are.
+    """Replace each small source by a view of the session; the others stay as they are.
 
-    They are to be made after the run's ``before``: a scan may read what that writes.  ``narrow``:
-    no statement of the run asks for more than a narrow part.
+    The views are to be made after the run's ``before``: a scan may read rows that it writes.
+    ``narrow``: no statement of the run reads more than a narrow part.
     """
     found, selects = dict(scans), {}
     most = min(SMALL, SMALL_ALONE) if narrow else SMALL
@@ -77,12 +77,12 @@ def hold(relations: Relations, scans: Mapping[str, Scan], narrow: bool) -> Holdi
 
 
 def hold_rows(holding: Holding) -> Holding:
-    """The same with a view for the new rows of a run, which its checks and its commit read."""
+    """Return the holding with a view for the run's new rows, which checks and commit read."""
     return replace(holding, rows=new_view())
 
 
 def make(session: Session, view: str, select: str) -> None:
-    """A view that is computed once, by whoever reads it first."""
+    """Make a view that is computed once, by its first reader."""
     frame = session.can.frame
     if frame is None:
         session.run(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{select}")
@@ -94,7 +94,7 @@ def make(session: Session, view: str, select: str) -> None:
 
 
 def release(session: Session, holding: Holding) -> None:
-    """Drop the views, and with them what is kept of them; a failure harms nothing."""
+    """Drop the views and their cached data; a failure harms nothing."""
     for view in holding.views:
         try:
             session.run(f"DROP VIEW IF EXISTS {view}")
@@ -103,5 +103,5 @@ def release(session: Session, holding: Holding) -> None:
 
 
 def new_view() -> str:
-    """A name for a view of one execution: another one of the same run drops its own only."""
+    """Return a name for a view of one execution, so that another execution drops only its own."""
     return identifier(f"__tapestry_{uuid4().hex[:16]}")

@@ -1,4 +1,4 @@
-"""What every kind of model knows of its text once it was read over the tables of now."""
+"""The facts about a model's text, read over the present tables, that all kinds need."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tapestry.sql import Rewriting
 
 
 class ReadText(Protocol):
-    """A model's text, and what it reads.
+    """A model's text, and the tables that it reads.
 
     sql
-        As its author wrote it.
+        The text as its author wrote it.
     sizes
         Bytes of the tables that it reads.
     """

@@ -1,10 +1,10 @@
-"""Does a query mean to Spark what was read of it? Spark itself is asked, once for each new text.
+"""Checks that Spark understands a query as it was parsed here, once for each new text.
 
-The rewriting and the checks of a run read SQL with one parser, sqlglot's; what it reads otherwise
-than Spark does, both would get wrong, and no check of types sees it. So the text that was read is
-written down again and stands beside the author's own in one statement, in which the clock is one.
-Where Spark plans both alike they are one query. Else both are asked, of tables up to 256 MiB: no
-row may be in the one and not in the other.
+The rewriting and the checks of a run read SQL with one parser, sqlglot's; where it misreads SQL,
+both would be wrong, and no check of types would show it. So the parsed text is rendered again and
+put beside the author's own in one statement, in which the clock is one. Where Spark plans both
+alike they are one query. Else both are executed, over tables up to 256 MiB: no row may be in the
+one and not in the other.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _MORE = re.compile(r"\.\.\. \d+ more fields")
 
 
 def refuse_read_apart(session: Session, model: Model, query: ReadText) -> None:
-    """Raise Refusal where the author's text gives Spark other rows than what was read of it.
+    """Raise Refusal where the author's text gives Spark other rows than the parsed one.
 
-    Where Spark cannot say (a column of type MAP, larger tables that are planned otherwise) nothing
-    is known, and nothing is said.
+    Where Spark cannot tell (a column of type MAP, larger tables that are planned otherwise) nothing
+    is known, and nothing is reported.
     """
     theirs, ours = _bare(query.sql), query.rewriting.canonical.rpartition("\n--")[0]
     try:
@@ -62,7 +62,7 @@ def refuse_read_apart(session: Session, model: Model, query: ReadText) -> None:
 
 
 def planned_as_read(session: Session, query: ReadText) -> bool | None:
-    """Does Spark plan the query as it was read here?  None where it cannot be asked."""
+    """Return whether Spark plans the query as it was parsed here; None where it cannot."""
     theirs, ours = _bare(query.sql), query.rewriting.canonical.rpartition("\n--")[0]
     try:
         return planned_alike(session, theirs, ours)
@@ -72,7 +72,7 @@ def planned_as_read(session: Session, query: ReadText) -> bool | None:
 
 
 def planned_alike(session: Session, theirs: str, ours: str) -> bool:
-    """Does Spark make one plan of both texts, names and numbers of columns aside? Reads no data."""
+    """Return whether Spark makes one plan of both texts, but for names; reads no data."""
     union = f"SELECT * FROM (\n{theirs}\n) UNION ALL SELECT * FROM (\n{ours}\n)"
     ((text,),) = session.rows(f"EXPLAIN EXTENDED {union}")
     plan = text.partition("== Optimized Logical Plan ==\n")[2].partition("\n== Physical Plan")[0]
@@ -92,7 +92,7 @@ def planned_alike(session: Session, theirs: str, ours: str) -> bool:
 
 
 def _normal(plan: str) -> str:
-    """A plan with its columns numbered in the order in which they come up.
+    """Return a plan with its columns numbered in the order in which they appear.
 
     >>> _normal("Project [a#7 AS b#9]\\n+- Relation t[a#7,c#8L]")
     'Project [#0]\\n+- Relation t[#0,#1]'
@@ -110,7 +110,7 @@ def _normal(plan: str) -> str:
 
 
 def _apart(session: Session, theirs: str, ours: str) -> int:
-    """How many rows one of the texts gives and the other does not."""
+    """Return how many rows one of the texts gives and the other does not."""
     sides = [f"SELECT * FROM (\n{text}\n)" for text in (theirs, ours)]
     both = [f"({one} EXCEPT ALL {other})" for one, other in (sides, sides[::-1])]
     ((rows,),) = session.rows(f"SELECT count(*) FROM ({' UNION ALL '.join(both)})")
@@ -118,7 +118,7 @@ def _apart(session: Session, theirs: str, ours: str) -> int:
 
 
 def _bare(sql: str) -> str:
-    """The text without the semicolons, and the comments between and behind them, at its end."""
+    """Return the text without semicolons and comments at its end."""
     tokens = SPARK.tokenize(sql)
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         sql = sql[: tokens.pop().start]

@@ -1,4 +1,4 @@
-"""From a query's text to the catalog that the theory works with: tables pinned, views looked up."""
+"""Makes the catalog of a query for the rewriting: tables pinned, views looked up."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ STATIC = "static"
 
 @dataclass(frozen=True)
 class Unsaid:
-    """Stands in for what a project does not say of what a query reads.
+    """Defaults for what a project does not declare of a query's sources.
 
     arrival
-        That of a source of which nothing is said; None: it has to be said.
+        The arrival of a source without a declared one; None: it has to be declared.
     given
         Relations that stand for no table.
     """
@@ -40,31 +40,31 @@ ALL_STATIC = Unsaid(STATIC)
 
 @dataclass(frozen=True)
 class Relations:
-    """What a query reads, views opened: the catalog, and each table with its pin."""
+    """The relations that a query reads, views opened: the catalog, and each table with its pin."""
 
     catalog: Catalog
     tables: Mapping[str, Pinned]
 
     def arrival(self, name: str) -> str | None:
-        """The arrival column of a table; None for a static one."""
+        """Return the arrival column's name of a table; None for a static one."""
         source = self.catalog.relations[name]
         return source.arrival if isinstance(source, Source) else None
 
     def arrives(self, name: str) -> Column | None:
-        """The column itself."""
+        """Return the arrival column of a table; None for a static one."""
         arrival = self.arrival(name)
         return None if arrival is None else arrival_column(self.tables[name].table, arrival)
 
     def scan(self, name: str) -> Scan:
-        """A table at its pin, its rows arriving at their ts."""
+        """Return the scan of a table at its pin, its rows arriving at their ts."""
         return plain_scan(self.tables[name].table, self.tables[name].pin, self.arrives(name))
 
     def scans(self) -> dict[str, Scan]:
-        """Each table so."""
+        """Return the scan of each table."""
         return {name: self.scan(name) for name in self.tables}
 
     def unkept(self, commits_table: str) -> tuple[UnkeptCommits, ...]:
-        """Times of commits that the sources' rows arrive with and ``commits_table`` has not."""
+        """Return the commit times that give rows their arrival and are not in ``commits_table``."""
         return tuple(
             UnkeptCommits(commits_table, table.table_id, table.name, table.commits)
             for table in (pinned.table for pinned in self.tables.values())
@@ -76,12 +76,12 @@ def read_relations(
     session: Session, sql: str, model: Model, pins: Pins, time_zone: str,
     unsaid: Unsaid = NOTHING_ASSUMED,
 ) -> Relations:  # fmt: skip
-    """Look at everything that ``sql`` reads, through views, at this invocation's pins.
+    """Look up all relations that ``sql`` reads, through views, at this invocation's pins.
 
-    ``unsaid`` stands in for what the project does not say.
+    ``unsaid`` has defaults for what the project does not declare.
 
-    Raises Refusal for a name that is not there or cannot be pinned, and for the model itself;
-    ConfigurationError for a source whose arrival nobody declared or assumes.
+    Raises Refusal for a name that does not exist or cannot be pinned, and for the model itself;
+    ConfigurationError for a source whose arrival is neither declared nor assumed.
     """
     relations: dict[str, Source | View] = {}
     tables: dict[str, Pinned] = {}
@@ -115,7 +115,7 @@ def read_relations(
 
 
 def plain(name: str) -> str:
-    """A name as the theory writes it: lower case, no backticks.
+    """Return a name as the rewriting writes it: lower case, no backticks.
 
     >>> plain("`Db`.`Messages`")
     'db.messages'
@@ -124,7 +124,7 @@ def plain(name: str) -> str:
 
 
 def in_session(name: str) -> str:
-    """A table's name without that of the session's catalog: one table, one name, one pin.
+    """Return a table's name without the session's catalog: one table, one name, one pin.
 
     >>> in_session("spark_catalog.db.messages"), in_session("db.messages")
     ('db.messages', 'db.messages')
@@ -133,12 +133,12 @@ def in_session(name: str) -> str:
 
 
 def _inside(view: View, name: str) -> str:
-    """A name in a view's text: without a schema it belongs to the view's own."""
+    """Return a name in a view's text: without a schema it belongs to the view's own."""
     return name if "." in name or not view.namespace else f"{view.namespace.lower()}.{name}"
 
 
 def _source(name: str, table: DeltaSource, said: str) -> Source:
-    """A table as the theory knows it."""
+    """Return a table as a source of the catalog."""
     if said == STATIC:
         return Source(name, table.columns, None)
     if table.commits is None:
@@ -149,7 +149,7 @@ def _source(name: str, table: DeltaSource, said: str) -> Source:
 
 
 def _said(found: Pinned, name: str, model: Model, unsaid: str | None) -> str:
-    """What the project says of the arrival of a table; a continuous model says it itself."""
+    """Return the declared arrival of a table; a continuous model's table has it by itself."""
     every = model.arrivals.get(in_session(name), ())
     if len(every) > 1:
         raise ConfigurationError(

@@ -1,7 +1,7 @@
 """The settings of a session that change what a query answers, as part of the query.
 
-Semantics, section 3: a query is compared with the settings that it depends on.  They stand in its
-canonical text as comments: the time zone, and one line with those that are not as usual.
+Semantics, section 3: a query is compared with the settings that it depends on. They stand in its
+canonical text as comments: the time zone, and one line with those that are not standard.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OTHER = re.compile(r"[^\w.= -]", re.ASCII)
 
 
 def settings_line(settings: Sequence[str]) -> str:
-    """The line of the canonical text for settings that are not as usual, ``key = value`` each.
+    """Return the canonical text's line for non-standard settings, ``key = value`` each.
 
     >>> settings_line([]), settings_line(["spark.sql.ansi.enabled = true"])
     ('-- settings: as usual', '-- settings: spark.sql.ansi.enabled = true')
@@ -32,16 +32,16 @@ def settings_line(settings: Sequence[str]) -> str:
 
 
 def same_query(old: str, new: str) -> bool:
-    """Are two canonical texts one query?
+    """Return whether two canonical texts are one query.
 
-    A text of an earlier version says nothing of settings; nothing is held against it then.  UTC has
+    A text of an earlier version has no line of settings; then settings are not compared. UTC has
     several names.
     """
     return _lines(old, _said(new)) == _lines(new, _said(old))
 
 
 def without_unsaid(canonical: str, other: str) -> str:
-    """The text without its line of settings where the other text has none."""
+    """Return the text without its line of settings where the other text has none."""
     return "\n".join(_lines(canonical, _said(other)))
 
 
@@ -59,13 +59,13 @@ def refuse_grown_otherwise(model: Model, canonical: str, settings: Sequence[str]
 
 
 def grown_otherwise(canonical: str, settings: Sequence[str]) -> bool:
-    """Does a canonical text say other settings than these?"""
+    """Return whether a canonical text has other settings than these."""
     said = _said(canonical)
     return said is not None and _SETTINGS + said != settings_line(settings)
 
 
 def _said(canonical: str) -> str | None:
-    """What a canonical text says of settings; None: nothing."""
+    """Return the settings in a canonical text; None: it has no such line."""
     for line in reversed(canonical.splitlines()):
         if line.startswith(_SETTINGS):
             return line.removeprefix(_SETTINGS)
@@ -73,7 +73,7 @@ def _said(canonical: str) -> str | None:
 
 
 def _lines(canonical: str, other: str | None) -> list[str]:
-    """The lines of a text to be compared with one that says this of settings."""
+    """Return the lines of a text to compare with a text that has these settings."""
     found = []
     for line in canonical.splitlines():
         if line.startswith(_SETTINGS) and other is None:

@@ -1,7 +1,7 @@
-"""A query that is new is shown to Spark as the author wrote it, before anything of it is kept.
+"""Has Spark analyse a new query as the author wrote it, before any of its rows is kept.
 
 The rewriting reads SQL with another parser than Spark's. Where Spark cannot read the text at all,
-or finds other columns or other types in it, the two mean different things by it.
+or finds other columns or other types in it, the two understand it differently.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def refuse_other_columns(session: Session, model: Model, query: ReadText, select
     """Raise Refusal where Spark finds other columns in a query than the rewriting does.
 
     ``select``, the rewritten query, has them and ``_matched_at``; '' compares their number only.
-    Reads no data. What Spark cannot read at all raises Spark's own error.
+    Reads no data. For a text that Spark cannot read at all, Spark's own error is raised.
     """
     theirs, columns = types_of(session, query.sql), query.rewriting.columns
     ours = types_of(session, select)[: len(columns)] if select else theirs
@@ -52,5 +52,5 @@ def refuse_other_columns(session: Session, model: Model, query: ReadText, select
 
 
 def types_of(session: Session, sql: str) -> list[str]:
-    """The types of an author's columns, as Spark names them; reads no data."""
+    """Return the types of an author's columns, as Spark names them; reads no data."""
     return [kind for _, kind in columns_of_query(session, without_qualify(sql))]

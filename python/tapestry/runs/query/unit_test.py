@@ -1,4 +1,4 @@
-"""The query of a unit test: dbt's CTEs of given rows, and the model's own text behind them."""
+"""The query of a unit test: dbt's CTEs of given rows, and the model's own text after them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GIVEN = "__dbt__cte__"
 
 @dataclass(frozen=True)
 class UnitTest:
-    """A model's query as its author wrote it, and the rows that it is asked over.
+    """A model's query as its author wrote it, and the given rows that it is evaluated over.
 
     ``given`` are the queries of the rows by their names, which stand in ``query``.
     """
@@ -35,7 +35,7 @@ class UnitTest:
         return tuple(map(_bare, self.given))
 
     def rows_of(self, name: str) -> Sql:
-        """The query of the rows that are given for a model or source."""
+        """Return the query of the rows that are given for a model or source."""
         return next(self.given[cte] for cte in self.given if _bare(cte) == name)
 
     @classmethod
@@ -69,7 +69,7 @@ class UnitTest:
         return cls(authored(f"with {sql[begin:]}" if given else sql), given)
 
     def over(self, relations: Mapping[str, str]) -> Sql:
-        """The query over tables, each by the name of its model or source, in the rows' place."""
+        """Return the query with the given rows replaced by tables, by model's or source's name."""
         text, end = "", 0
         for token in self._uses():
             name = _name(token)
@@ -78,9 +78,9 @@ class UnitTest:
         return authored(text + self.query[end:])
 
     def at(self, s: datetime) -> Sql:
-        """The test's query with the clock at s, in the given rows too where they can be read.
+        """Return the query with the clock at s, in the given rows too where they can be parsed.
 
-        Raises Refusal for a query of the model that cannot be read.
+        Raises Refusal for a query of the model that cannot be parsed.
         """
         clocked = set_clock(parse(self.query), s).sql("spark")
         rows = ", ".join(f"{name} as ({_clocked(body, s)}\n)" for name, body in self.given.items())
@@ -112,7 +112,7 @@ def _clocked(body: str, s: datetime) -> str:
 
 
 def _closing(tokens: list[Token], opening: int) -> int | None:
-    """Where the parenthesis ends that stands at ``opening``; None where none stands there."""
+    """Return the place where the parenthesis at ``opening`` ends; None where there is none."""
     depth = 0
     for number in range(opening, len(tokens)):
         kind = tokens[number].token_type

@@ -1,4 +1,4 @@
-"""Views of the session that a plan computes with, kept in memory until its run is over."""
+"""Views of the session that a plan computes, kept in memory until its run is over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tapestry.runs.query.holding import make, new_view
 
 @dataclass(frozen=True)
 class ComputedView:
-    """A view that was computed at once, and how many rows it has."""
+    """A view that was computed at once, and its number of rows."""
 
     name: str
     rows: int
@@ -20,10 +20,10 @@ class ComputedView:
 
 @dataclass
 class Views:
-    """The views that a plan has made; ``release`` where it is not carried out.
+    """The views that a plan has made; call ``release`` where it is not carried out.
 
     at_once
-        Is a view computed when ``compute`` is called?
+        Whether a view is computed when ``compute`` is called.
     """
 
     at_once: ClassVar[bool] = True
@@ -32,14 +32,14 @@ class Views:
     computed: list[ComputedView] = field(default_factory=list)
 
     def keep(self, select: str) -> str:
-        """A view of the session over a SELECT, computed once."""
+        """Make a view of the session over a SELECT, computed on first use; return its name."""
         view = new_view()
         make(self.session, view, select)
         self.names.append(view)
         return view
 
     def compute(self, select: str) -> str:
-        """The same, computed now: the statements that read it are planned by its size."""
+        """Make a view and compute it now: statements that read it are planned by its size."""
         view = self.keep(select)
         if not self.at_once:
             return view
@@ -48,11 +48,11 @@ class Views:
         return view
 
     def rows_of(self, names: Collection[str]) -> int:
-        """How many rows the views of these names have that were computed at once."""
+        """Return how many rows those of these views have that were computed at once."""
         return sum(one.rows for one in self.computed if one.name in names)
 
     def release(self) -> None:
-        """Drop them, those first that others do not read."""
+        """Drop the views, first those that no other reads."""
         for view in self.names[::-1]:
             self.session.run(f"DROP VIEW IF EXISTS {view}")
         self.names.clear()
