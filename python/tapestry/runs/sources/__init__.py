@@ -1,1 +1,1 @@
-"""What a source is and what happened to it since the last run (semantics, section 3)."""
+"""Sources, and their changes since the last run (semantics, section 3)."""

@@ -1,8 +1,8 @@
 """The rows that were added to a source between two versions, as a relation.
 
-By the same means as late rows are found (``late``): the commit version that Delta keeps of each
-row, else the files that were added. Statistics in the log say how early their arrivals are, so that
-older files are left out.
+They are found by the same means as late rows (``late``): the commit version that Delta keeps of
+each row, else the files that were added. Statistics in the log say how early their arrivals are, so
+that older files are left out.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ EVER = datetime(9999, 12, 31, tzinfo=timezone.utc)
 
 
 def remembered_columns(table: DeltaSource) -> str:
-    """The columns of what stands in a source's place (``DeltaSource.remembered``), as SQL over
-    the table ``_tap_s`` itself."""
+    """Return the columns of a memory in a source's place (``DeltaSource.remembered``).
+
+    They are SQL over the table ``_tap_s`` itself.
+    """
     listed = column_list(table.columns, "_tap_s")
     ids = f", CAST(_tap_s._metadata.row_id AS STRING) AS {REMEMBERED_ID}"
     return listed + (ids if table.row_tracking else "")
@@ -33,10 +35,10 @@ def remembered_columns(table: DeltaSource) -> str:
 def added_since(
     session: Session, table: DeltaSource, after: int, until: int, arrival: Column
 ) -> tuple[str, ...] | None:
-    """SELECTs that together give the rows of versions ``(after, until]``; None: they are not told.
+    """Return SELECTs that together give the rows of versions ``(after, until]``, or None.
 
-    So it is where rows were changed or removed, where the log does not reach back that far, and
-    where too many files came in between two compactions. The columns are ``remembered_columns``.
+    None where rows were changed or removed, where the log does not reach back that far, and where
+    too many files came in between two compactions. The columns are ``remembered_columns``.
     Raises SourceHistoryGone.
     """
     commits = read_history(session, table, after, until, arrival, EVER)
@@ -68,7 +70,7 @@ def _select(table: DeltaSource, version: int, condition: str) -> str:
 
 
 def _range(added: Sequence[SourceCommit], arrival: Column) -> str:
-    """The condition that files without a new row break: no row of them arrives so late.
+    """Return a condition that excludes files without a new row: their rows arrive earlier.
 
     Rows without an arrival are never visible: a reader does without them.
     """

@@ -1,8 +1,8 @@
-"""When the commits of a table were made, and with them its rows (``arrival: commit``).
+"""The times of a table's commits, at which its rows arrive (``arrival: commit``).
 
 Row tracking says of every row which version added it, whatever was compacted since; the in-commit
-timestamp says when that version was made. It stands in the log, which Delta cleans up, so what a
-run has read there is kept beside the state.
+timestamp says when that version was made. It stands in the log, which Delta cleans up, so the times
+that a run has read there are kept beside the state.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class CommitTimes:
 
     millis
         Milliseconds since 1970; a table's in-commit timestamps grow from each version to the next.
-        What came before ``first`` counts as made at its instant.
+        Earlier versions than ``first`` count as made at its instant.
     new
-        Versions whose times do not stand beside the state yet.
+        Versions whose times are not kept beside the state yet.
     lost
-        Did times stand there that nothing tells any more?
+        Whether times were kept there that are now unknown.
     """
 
     first: int
@@ -35,13 +35,13 @@ class CommitTimes:
     lost: bool = False
 
     def at(self, version: int) -> datetime:
-        """When a version was made."""
+        """Return when a version was made."""
         return from_micros(self.millis[max(version - self.first, 0)] * 1000)
 
     def of_row(self) -> str:
-        """SQL over the table itself: when the commit that added a row was made.
+        """Return SQL over the table itself: when the commit that added a row was made.
 
-        Spark reads the text once, while it plans: what is left is an array and a place in it.
+        Spark reads the text once, while it plans: the result is an array and a place in it.
         """
         listed = string(str(list(self.millis)))
         version = "_metadata.row_commit_version"
@@ -49,20 +49,20 @@ class CommitTimes:
         return f"timestamp_millis(get(from_json({listed}, 'array<bigint>'), int({place})))"
 
     def to_keep(self) -> list[list[int]]:
-        """Version and milliseconds of those that are not kept yet."""
+        """Return version and milliseconds of the times that are not kept yet."""
         return [[version, self.millis[version - self.first]] for version in self.new]
 
 
 def joined(
     kept: Mapping[int, int], read: Mapping[int, int], enabled: int, until: int
 ) -> CommitTimes | None:
-    """The times of the versions up to ``until`` from what is kept and what the log still says.
+    """Return the times of versions up to ``until`` from kept ones and those still in the log.
 
-    A version that neither knows counts as made with the next one that is known. None where nothing
-    is known of ``until`` itself.
+    A version that is in neither counts as made with the next one that is known. None where
+    ``until`` itself is unknown.
 
     They are ``lost`` where nothing is kept of a log that was cleaned up, or a version between
-    others that are kept is not: whoever ran before knew more.
+    others that are kept is not: an earlier run knew more.
 
     >>> joined({4: 70}, {6: 90}, 0, 6)
     CommitTimes(first=4, millis=(70, 90, 90), new=(5, 6), lost=False)
@@ -80,7 +80,7 @@ def joined(
 
 
 def lowest_unread(kept: Collection[int], enabled: int) -> int:
-    """The first version whose time has to be looked for in the log."""
+    """Return the first version whose time has to be looked for in the log."""
     if not kept:
         return enabled
     there = set(kept)

@@ -22,20 +22,20 @@ NEEDED = ("delta.enableRowTracking", "delta.enableInCommitTimestamps")
 
 
 def lacking(table: DeltaSource) -> tuple[str, ...]:
-    """The properties that a table would need for ``arrival: commit``, and has not."""
+    """Return the properties that a table would need for ``arrival: commit``, and lacks."""
     return tuple(name for name in NEEDED if table.properties.get(name, "").lower() != "true")
 
 
 def enabling(table: DeltaSource) -> str:
-    """The statement that sets them."""
+    """Return the statement that sets these properties."""
     listed = ", ".join(f"'{name}' = 'true'" for name in lacking(table))
     return f"ALTER TABLE {relation_name(table.name)} SET TBLPROPERTIES ({listed})"
 
 
 def with_commits(session: Session, table: DeltaSource, version: int, kept_in: str) -> DeltaSource:
-    """The table with the times of its commits up to ``version``.
+    """Return the table with the times of its commits up to ``version``.
 
-    ``kept_in`` is the table where runs keep them; "" for none.  Raises Refusal for a table that
+    ``kept_in`` is the table where runs keep them; "" for none. Raises Refusal for a table that
     does not track them, SourceHistoryGone where the log no longer tells when ``version`` was made.
     """
     if lacking(table):
@@ -64,7 +64,7 @@ def with_commits(session: Session, table: DeltaSource, version: int, kept_in: st
 
 
 def refuse_lost_times(table: DeltaSource, last_table_id: str | None) -> None:
-    """Raise StateMissing where earlier runs knew times of commits that nothing tells any more.
+    """Raise StateMissing where commit times that earlier runs knew are now unknown.
 
     A row would count at another instant than it did in those runs.
     """
@@ -82,7 +82,7 @@ def refuse_lost_times(table: DeltaSource, last_table_id: str | None) -> None:
 
 
 def untold(table: DeltaSource, rows: int) -> Refusal:
-    """The refusal of a table some of whose rows were added by no commit that is known."""
+    """Return the refusal of a table some of whose rows no known commit has added."""
     return Refusal(
         f"Delta does not say which commit of {table.name} added {counted(rows, 'row')} of it",
         where=table.name,

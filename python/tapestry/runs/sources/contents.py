@@ -1,4 +1,4 @@
-"""The content of a row as something that Spark can group and join by.
+"""The content of a row as expressions that Spark can group and join by.
 
 Rows are compared as bags (semantics, section 3), so their content needs an equality that treats
 NULLs as equal. Spark groups and joins (``<=>``) every type but MAP and VARIANT:
@@ -7,8 +7,8 @@ NULLs as equal. Spark groups and joins (``<=>``) every type but MAP and VARIANT:
 - a VARIANT becomes its JSON text and its schema: the text alone would mix ``1`` and ``1.0``;
 - inside structs and arrays the same holds for the parts.
 
-Everything else is itself, so that predicates on the column reach the file statistics. Floating
-point follows Spark's grouping: NaN equals NaN, -0.0 equals 0.0.
+Any other column is used itself, so that predicates on it reach the file statistics. Floating point
+follows Spark's grouping: NaN equals NaN, -0.0 equals 0.0.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ _PLAIN = re.compile(
 
 
 def column_list(columns: Sequence[Column], alias: str = "") -> str:
-    """The columns by name, separated by commas, qualified with ``alias``."""
+    """Return the columns by name, separated by commas, qualified with ``alias``."""
     prefix = f"{alias}." if alias else ""
     return ", ".join(prefix + identifier(column.name) for column in columns)
 
 
 def keys(columns: Sequence[Column], alias: str = "") -> list[str]:
-    """One expression a column; two rows have the same content iff all of them are ``<=>``."""
+    """Return one expression a column; rows have the same content iff all of them are ``<=>``."""
     prefix = f"{alias}." if alias else ""
     return [canonical(prefix + identifier(column.name), column.type) for column in columns]
 
 
 def named_keys(columns: Sequence[Column], alias: str = "") -> str:
-    """The keys as select items ``_k0, _k1, …``."""
+    """Return the keys as select items ``_k0, _k1, …``."""
     return ", ".join(f"{key} AS _k{i}" for i, key in enumerate(keys(columns, alias)))
 
 
 def key_names(columns: Sequence[Column], alias: str = "") -> str:
-    """The names that ``named_keys`` gives."""
+    """Return the names that ``named_keys`` gives."""
     prefix = f"{alias}." if alias else ""
     return ", ".join(f"{prefix}_k{i}" for i in range(len(columns)))
 
@@ -51,7 +51,7 @@ def key_names(columns: Sequence[Column], alias: str = "") -> str:
 def same_content(
     columns: Sequence[Column], left: str, right: str, named: Sequence[Column] = ()
 ) -> str:
-    """The condition under which a row of ``left`` and one of ``right`` have the same content.
+    """Return the condition that rows of ``left`` and ``right`` have the same content.
 
     ``named`` are the columns of ``right``, where they have other names there.
     """
@@ -60,16 +60,17 @@ def same_content(
 
 
 def same_keys(columns: Sequence[Column], left: str, right: str) -> str:
-    """The condition under which ``left`` has the content whose named keys stand in ``right``."""
+    """Return the condition that ``left`` has the content with the named keys of ``right``."""
     items = enumerate(keys(columns, left))
     return " AND ".join(f"{key} <=> {right}._k{i}" for i, key in items)
 
 
 def content_hash(columns: Sequence[Column], alias: str = "") -> str:
-    """128 bits as text, the same for rows of equal content, of different content another.
+    """Return SQL for 128 bits as text, the same iff rows have equal content (but for chance).
 
     Spark's hash passes over NULL and runs through nested values as if they were flat: (1, NULL)
-    and (NULL, 1) have one hash. So it is given which parts are NULL, and nested values as JSON.
+    and (NULL, 1) have one hash. So it is also computed over which parts are NULL, and over nested
+    values as JSON.
     """
     pairs = list(zip(keys(columns, alias), columns, strict=True))
     parts = [f"to_json(struct({key} AS v))" if _nested(c.type) else key for key, c in pairs]
@@ -79,10 +80,10 @@ def content_hash(columns: Sequence[Column], alias: str = "") -> str:
 
 
 def hash_decides(columns: Sequence[Column]) -> bool:
-    """Do rows have the same content if and only if ``content_hash`` is the same?
+    """Return whether rows have the same content if and only if ``content_hash`` is the same.
 
     Not where Spark holds two values equal that JSON or bytes tell apart: -0.0 and 0.0 in an array,
-    texts under a collation.
+    texts with a collation.
     """
     return all(_PLAIN.fullmatch(column.type.strip().lower()) for column in columns)
 
@@ -92,7 +93,7 @@ def _nested(type_text: str) -> bool:
 
 
 def canonical(expression: str, type_text: str, depth: int = 0) -> str:
-    """An expression that is equal for two values iff the values are, of a type Spark can compare.
+    """Return a comparable expression that is equal for two values iff the values are.
 
     >>> canonical("m", "map<string,int>")
     'array_sort(map_entries(m))'

@@ -1,6 +1,7 @@
-"""From a name in a query to what stands behind it: a Delta table or a view.
+"""Looks up the table or view behind a name in a query.
 
-Other formats have no versions, so they cannot be pinned: refused (semantics, section 1).
+Tables of other formats than Delta have no versions, so they cannot be pinned: refused (semantics,
+section 1).
 """
 
 from __future__ import annotations
@@ -56,16 +57,16 @@ class DeltaSource:
 
     @property
     def row_tracking(self) -> bool:
-        """Does Delta keep an id and the commit version of every row?"""
+        """Whether Delta keeps an id and the commit version of every row."""
         return self.properties.get("delta.enableRowTracking", "").lower() == "true"
 
     @property
     def renames(self) -> bool:
-        """May a column become another one under its name (column mapping)?"""
+        """Whether another column may have taken a column's name (column mapping)."""
         return self.properties.get("delta.columnMapping.mode", "none").lower() != "none"
 
     def at(self, version: int) -> str:
-        """The table at one version, as it stands behind FROM."""
+        """Return the table at one version, as it stands behind FROM."""
         if self.remembered:
             return self.remembered
         pinned = f"{relation_name(self.name)} VERSION AS OF {version}"
@@ -121,7 +122,7 @@ def describe(session: Session, name: str) -> DeltaSource | View:
 
 
 def _marked(session: Session, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    """Columns of local times are marked where their order is not that of the instants.
+    """Mark columns of local times whose order may differ from that of the instants.
 
     A DATE is midnight, or the end of a transition at midnight: those are in order.
     """
@@ -133,14 +134,14 @@ def _marked(session: Session, columns: tuple[Column, ...]) -> tuple[Column, ...]
 
 
 def _aware(changed: Any) -> datetime | None:
-    """The time of a commit; an engine that gives text or nothing says nothing here."""
+    """Return the time of a commit; None from an engine that gives text or nothing."""
     return changed.astimezone(timezone.utc) if isinstance(changed, datetime) else None
 
 
 def arrival_column(table: DeltaSource, arrival: str) -> Column:
-    """The arrival column of ``table``; TIMESTAMP, or NTZ and DATE, which count in the session zone.
+    """Return the arrival column: a TIMESTAMP, or NTZ or DATE, which count in the session zone.
 
-    Raises Refusal when it is not there or has another type.
+    Raises Refusal when it does not exist or has another type.
     """
     wanted = arrival.replace("`", "").lower()
     for column in table.columns:
@@ -168,12 +169,12 @@ def arrival_column(table: DeltaSource, arrival: str) -> Column:
 
 
 def arrival_sql(column: Column, alias: str = "") -> str:
-    """The arrival column as TIMESTAMP.
+    """Return the arrival column as TIMESTAMP.
 
-    A cast only where the type asks for one: Spark unwraps it from comparisons with literals, so
-    file statistics and partitions still prune. Where local times have another order than their
-    instants it must not, for the hour that is skipped in spring would be lost: no seconds are
-    added, which hides the cast from it.
+    A cast only where the type needs one: Spark unwraps it from comparisons with literals, so file
+    statistics and partitions still prune. Where local times have another order than their instants
+    Spark must not unwrap it, for the hour that is skipped in spring would be lost: adding no
+    seconds hides the cast from Spark.
     """
     text = (f"{alias}." if alias else "") + identifier(column.name)
     if column.type.lower() == "timestamp":
@@ -185,7 +186,7 @@ def arrival_sql(column: Column, alias: str = "") -> str:
 def _parts(
     session: Session, relation: str, rows: list[tuple[Any, ...]]
 ) -> tuple[tuple[Column, ...], dict[str, str]]:
-    """The columns, and what the detailed table information says."""
+    """Return the columns and the detailed table information in DESCRIBE's rows."""
     columns = in_full(session, relation_name(relation), columns_in(rows))
     details: dict[str, str] = {}
     section = "columns"
@@ -248,7 +249,7 @@ def refuse_reserved(
 
 
 def properties_in(detail: tuple[Any, ...]) -> dict[str, str]:
-    """The table properties: the one map in the row, whose place differs between Delta versions."""
+    """Return the table properties: the only map in the row, whose place depends on Delta."""
     for value in detail[8:]:
         if isinstance(value, str) and value.startswith("{"):
             value = as_map(value)

@@ -1,4 +1,4 @@
-"""Two positions of a source differ by nothing, or by rows as bags (maintained, section 6).
+"""Compares two positions of a source as bags of rows (maintained, section 6).
 
 A position is a version of the table, and the instant until which its rows have arrived. Only
 columns that are read count, so that a change of others is none; rows that went and came again
@@ -31,10 +31,10 @@ _SIGNS = "CASE WHEN _change_type IN ('insert', 'update_postimage') THEN 1 ELSE -
 
 
 class FeedViews(Protocol):
-    """Change feeds that are read once for all that ask for them."""
+    """Provides change feeds that are read once for all models of an invocation."""
 
     def feed_view(self, table: DeltaSource, first: int, last: int) -> str:
-        """The view of the feed of these versions; "": it is read where it is asked for."""
+        """Return the view of the feed of these versions; "": it is to be read directly."""
 
 
 class SchemaChangedError(Exception):
@@ -47,14 +47,14 @@ class NotComparableError(Exception):
 
 @dataclass(frozen=True)
 class ReadSource:
-    """A source as a query reads it: those of its columns, and how its rows arrive."""
+    """A source as a query reads it: the columns that it reads, and how its rows arrive."""
 
     table: DeltaSource
     columns: tuple[Column, ...]
     arrival: Column | None
 
     def rows(self, version: int, until: datetime) -> str:
-        """A SELECT of the columns of the rows that a version has and that have arrived."""
+        """Return a SELECT of the read columns of a version's rows that have arrived."""
         names = ", ".join(f"_tap_s.{identifier(column.name)}" for column in self.columns)
         select = f"SELECT {names or 'NULL'} FROM {self.table.at(version)} AS _tap_s"
         if self.arrival is None:
@@ -75,16 +75,16 @@ class SourceDifference:
     """The rows by which the two positions differ as bags.
 
     source, old, new
-        What differs.
+        The source and its positions.
     counted
         A SELECT of the columns, of ``_tap_arr``, and of ``COPIES``, by how many more the new
         version has of each row; "" where the versions do not differ.
     means
-        What tells them: time | files | feed | whole.
+        By which means it was found: time | files | feed | whole.
     files
-        How many files were looked at; None where it was all of them.
+        How many files were read; None where it was all of them.
     size
-        Bytes that are read to tell it, as far as the log says.
+        Bytes that are read to find it, as far as the log says.
     """
 
     source: ReadSource
@@ -97,11 +97,11 @@ class SourceDifference:
 
     @property
     def in_time(self) -> bool:
-        """Do rows arrive in between that both versions have?"""
+        """Whether rows of both versions may arrive in between."""
         return self.source.arrival is not None and self.new.until > self.old.until
 
     def sides(self, counted: str) -> tuple[str, str]:
-        """SELECTs of the rows that go and of those that come; ``counted`` holds the counts.
+        """Return SELECTs of the rows that go and of those that come; ``counted`` holds the counts.
 
         Each row stands there as often as it goes or comes. A row that arrives in between comes with
         those that do, whether or not the old version had it.
@@ -135,12 +135,12 @@ def difference(
     small: bool = False,
     feeds: FeedViews | None = None,
 ) -> SourceDifference | None:
-    """Find out what the positions differ by; None: by nothing.
+    """Return the difference of the positions; None: there is none.
 
-    ``small``: both versions are read whole, which takes less than to look into the log. That is
-    not asked then where the table is the same one, and no column can be another under its name.
+    ``small``: both versions are read whole, which takes less than to read the log. The log is not
+    read then if the table is the same one, and no column can be another under its name.
 
-    ``feeds`` reads a change feed once for all that ask for it; without it none is read.
+    ``feeds`` reads a change feed once for all models; without it none is read.
 
     Raises SourceHistoryGone where the old version cannot be read or stands in another log,
     SchemaChangedError, NotComparableError.
@@ -189,7 +189,7 @@ def _versions(
 
 
 def _named(source: ReadSource, counts: str) -> str:
-    """The counts by contents, under the columns' own names."""
+    """Return the counts by contents, under the columns' own names."""
     pairs = zip(key_names(source.columns).split(", "), source.columns, strict=True)
     listed = ", ".join(f"{key} AS {identifier(column.name)}" for key, column in pairs)
     return f"SELECT {listed}, _tap_arr, _d AS {COPIES} FROM ({counts})"
@@ -209,10 +209,10 @@ def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt, feeds: FeedViews)
 
 
 def feed_of(table: DeltaSource, first: int, last: int) -> str:
-    """The change feed of these versions, as it stands behind FROM.
+    """Return the change feed of these versions, as it stands behind FROM.
 
-    In a statement that also reads the table itself, that is read at a version: of a table without
-    one Spark 4.1 takes the feed, or of the feed the table, whichever it has found first.
+    In a statement that also reads the table itself, the table is read at a version: of a table
+    without one Spark 4.1 takes the feed, or of the feed the table, whichever it has found first.
     """
     return f"table_changes({string(relation_name(table.name))}, {first:d}, {last:d})"
 
@@ -224,7 +224,7 @@ def _has_feed(
     new: Pin,
     commits: Sequence[SourceCommit],
 ) -> bool:
-    """Is there a change feed of all versions between? Where asking fails there is none."""
+    """Return whether there is a change feed of all versions between; false on an error."""
     if table.properties.get(FEED, "").lower() != "true" or table.commits is not None:
         return False
     if table.remembered or old.table_id != new.table_id or any(c.metadata for c in commits):
@@ -233,9 +233,9 @@ def _has_feed(
 
 
 def feed_reaches(session: Session, table: DeltaSource, first: int, last: int) -> bool:
-    """Does the change feed tell of all of these versions? Where asking fails it does not.
+    """Return whether the change feed has all of these versions; false on an error.
 
-    Of `LIMIT 0` Spark makes an empty relation, and Delta is not asked.
+    For `LIMIT 0` Spark makes an empty relation, without reading Delta's feed.
     """
     try:
         session.rows(f"SELECT 1 FROM {feed_of(table, first, last)} LIMIT 1")

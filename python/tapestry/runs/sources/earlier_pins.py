@@ -1,4 +1,4 @@
-"""Sources as an earlier run read them: its versions, with the columns that they had then."""
+"""Sources as an earlier run read them: their versions, with the columns of that time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tapestry.sql.catalog import View
 class AsRead(Pins):
     """The pins of a run that was claimed before, over those of this invocation.
 
-    A source may have got columns since, which its version of then does not have. Views are those
-    of today, and so is a source that the run did not read, or that was made anew.
+    A source may have got columns since, which its former version lacks. Views are those of today,
+    and so is a source that the run did not read, or that was made anew.
     """
 
     def __init__(self, now: Pins, read: Mapping[str, Pin]) -> None:
@@ -23,7 +23,7 @@ class AsRead(Pins):
         self._now, self._read = now, read
 
     def of(self, session: Session, name: str) -> Pinned | View:
-        """The source behind ``name`` as the run read it; raises what ``Pins.of`` does."""
+        """Return the source behind ``name`` as the run read it; raises what ``Pins.of`` does."""
         found, then = self._now.of(session, name), self._read.get(name)
         if isinstance(found, View) or then is None or then == found.pin:
             return found

@@ -1,4 +1,4 @@
-"""What happened to a source between two versions, read from its log with one query.
+"""Reads the changes of a source between two versions from its log with one query.
 
 The log's actions say more than DESCRIBE HISTORY: whether data changed, which files, and their
 statistics, so that late rows are mostly excluded without opening a data file.
@@ -73,7 +73,7 @@ def read_history(
     arrival: Column | None = None,
     tau: datetime | None = None,
 ) -> tuple[SourceCommit, ...]:
-    """The commits of versions ``(after, until]``, in order.
+    """Return the commits of versions ``(after, until]``, in order.
 
     Raises SourceHistoryGone when the log no longer reaches back that far.
     """
@@ -93,7 +93,7 @@ class TableVersion(Protocol):
 
     @property
     def table_id(self) -> str:
-        """A table that was made anew has another one."""
+        """The id of the table; a table that was made anew has another one."""
 
     @property
     def version(self) -> int:
@@ -108,7 +108,7 @@ def commits_between(
     arrival: Column | None = None,
     tau: datetime | None = None,
 ) -> tuple[SourceCommit, ...] | None:
-    """The commits that lead from one pin of a table to another; None where the log has no such.
+    """Return the commits from one pin of a table to another; None where the log lacks some.
 
     CREATE OR REPLACE gives a table a new id in the same log; DROP and CREATE begin a new log.
     """
@@ -126,7 +126,7 @@ def commits_between(
 
 
 def _in_time(commit: SourceCommit, times: CommitTimes | None, tau: datetime | None) -> SourceCommit:
-    """A commit with what its own time says of the rows that it added, where they arrive with it."""
+    """Return a commit with facts from its time about rows that arrive with it."""
     if times is None:
         return commit
     at = times.at(commit.version)
@@ -136,7 +136,7 @@ def _in_time(commit: SourceCommit, times: CommitTimes | None, tau: datetime | No
 
 
 def commit_millis(session: Session, table: DeltaSource, first: int, until: int) -> dict[int, int]:
-    """When the versions from ``first`` to ``until`` were made, as far as the log still says."""
+    """Return when the versions from ``first`` to ``until`` were made, as far as the log says."""
     source, condition = _paths(table, first - 1, until)
     time = "get_json_object(value, '$.commitInfo.inCommitTimestamp')"
     try:
@@ -153,7 +153,7 @@ def commit_millis(session: Session, table: DeltaSource, first: int, until: int) 
 
 
 def table_id_at(session: Session, table: DeltaSource, version: int) -> str | None:
-    """The table id that was in force at ``version``, None when the log does not say any more."""
+    """Return the table id in force at ``version``, None when the log no longer says."""
     rows = session.rows(
         "SELECT max_by(get_json_object(value, '$.metaData.id'), _metadata.file_name)"
         f" FROM text.{_log(table, '[0-9]' * 20)}"
@@ -176,13 +176,13 @@ def _file(version: int) -> str:
 
 
 def _log(table: DeltaSource, pattern: str) -> str:
-    """The log files of a pattern; what would be one in the folder's own name stands for itself."""
+    """Return the log files of a pattern; wildcards in the folder's own name are escaped."""
     folder = table.location.rstrip("/").translate(_NO_PATTERN)
     return identifier(f"{folder}/_delta_log/{pattern}.json")
 
 
 def _paths(table: DeltaSource, after: int, until: int) -> tuple[str, str]:
-    """What stands behind FROM, and the condition that leaves only the wanted log files."""
+    """Return a relation of log files for FROM, and the condition that keeps only wanted ones."""
     first, last = f"{after + 1:020d}", f"{until:020d}"
     if until - after <= LISTED:
         names = [f"{version:020d}" for version in range(after + 1, until + 1)]
@@ -261,7 +261,7 @@ FROM files GROUP BY version"""
 
 
 def _statistics(table: DeltaSource, arrival: Column) -> tuple[str, str]:
-    """SQL for the least arrival of a file and for its number of NULLs."""
+    """Return SQL for the least arrival of a file and for its number of NULLs."""
     name = identifier(arrival.name)
     schema = (
         f"numRecords BIGINT, minValues STRUCT<{name}: STRING>, nullCount STRUCT<{name}: BIGINT>"

@@ -1,8 +1,7 @@
-"""The table ``tapestry_commits``: when the commits of sources were made, read from logs and kept.
+"""The table ``tapestry_commits``: the times of sources' commits, read from logs and kept.
 
-Delta deletes old log files; a row that such a commit added keeps its arrival by what stands here.
-It is about the sources alone, so that all models of a schema share it; what stands there twice is
-the same twice.
+Delta deletes old log files; a row that such a commit added keeps its arrival by this table. It
+depends on the sources alone, so that all models of a schema share it; duplicates in it are equal.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ class UnkeptCommits:
 
 
 def kept_times(session: Session, table: str, table_id: str) -> dict[int, int]:
-    """Version and milliseconds of what is kept of one table; nothing where there is no such table.
+    """Return version and milliseconds of a table's kept times; none where nothing is kept.
 
-    Raises StateUnreadable for what no run has written.
+    Raises StateUnreadable for a row that no run has written.
     """
     try:
         rows = session.rows(
@@ -65,7 +64,7 @@ def kept_times(session: Session, table: str, table_id: str) -> dict[int, int]:
 
 
 def keep_times(session: Session, every: Sequence[UnkeptCommits]) -> None:
-    """Write down what is not kept yet. Another run may do the same: then it stands there twice."""
+    """Write times that are not kept yet; another run may do the same: duplicates are equal."""
     for one in every:
         own = OwnTable(one.table, COLUMNS, "Tapestry: when commits of sources were made")
         own.write(session, _insert(one))

@@ -1,4 +1,4 @@
-"""Which version of a source a run reads: one pin a source for the whole invocation.
+"""Determines which version of a source a run reads: one pin a source for the whole invocation.
 
 Checks and sibling models read the same pins, so that diamonds agree (semantics, section 1).
 """
@@ -24,7 +24,7 @@ class Pin:
     """One version of one Delta table; a table that was dropped and made again has another id.
 
     ``kept`` says that the run which read it keeps late rows of this table, in a kept table that
-    the next run needs. It is no part of what the pin names.
+    the next run needs. It does not count when pins are compared.
     """
 
     table_id: str
@@ -45,7 +45,7 @@ class Pins:
 
     ``commits_table`` is where runs keep the times of sources' commits; "" for nowhere. ``lost``
     has models whose run found that files are gone which its last run has read; ``left`` has tables
-    that runs have left since they were pinned; ``logs`` the pin of each log.
+    that runs have written since they were pinned; ``logs`` the pin of each log.
     """
 
     def __init__(self, commits_table: str = "") -> None:
@@ -59,9 +59,9 @@ class Pins:
         self._lock = Lock()
 
     def of(self, session: Session, name: str) -> Pinned | View:
-        """The source behind ``name``, described and pinned at the first call.
+        """Return the source behind ``name``, described and pinned at the first call.
 
-        Raises Refusal for what cannot be pinned (see ``describe``).
+        Raises Refusal for a relation that cannot be pinned (see ``describe``).
         """
         with self._lock:
             lock = self._locks.setdefault(name, Lock())
@@ -73,12 +73,12 @@ class Pins:
             return self._known[name]
 
     def seen(self) -> dict[str, Pinned]:
-        """The tables that were looked at so far, by name."""
+        """Return the tables that were looked at so far, by name."""
         with self._lock:
             return {name: one for name, one in self._known.items() if isinstance(one, Pinned)}
 
     def of_one_log(self, found: Pinned | View) -> Pinned | View:
-        """The source at the pin that its log has under any name: of two names it is one source."""
+        """Return the source at its log's pin: two names of one log are one source."""
         if isinstance(found, View):
             return found
         log = (found.table.location, found.table.table_id)
@@ -86,23 +86,23 @@ class Pins:
             return replace(found, pin=self.logs.setdefault(log, found.pin))
 
     def lose(self, model: str, error: BaseException) -> bool:
-        """Note that an error came of files that are gone; False: it did not, or that was known."""
+        """Note that files are gone by an error; return False if it is another, or a known one."""
         if model in self.lost or not history_gone(error):
             return False
         self.lost.add(model)
         return True
 
     def last(self, tables: Mapping[str, Pinned], before: Mapping[str, Pin]) -> timedelta:
-        """How long the pins of ``before`` do for a run that finds no row to change.
+        """Return for how long a run that finds no changed row can keep the pins of ``before``.
 
-        Half as long as a source that has moved since keeps what only old versions have: then such a
+        That is half the time for which a changed source keeps files of old versions: then such a
         run lands with pins of its own. All files of a pin were in use when it was taken.
         """
         moved = (one.table for name, one in tables.items() if one.pin != before.get(name))
         return min(map(retention, moved), default=timedelta.max) / 2
 
     def look_again(self, name: str) -> None:
-        """Pin a table anew: a run has left another version of it."""
+        """Pin a table anew: a run has written another version of it."""
         self.left.discard(name)
         with self._lock:
             found = self._known.pop(name, None)
@@ -111,7 +111,7 @@ class Pins:
                 self.logs.pop((found.table.location, found.table.table_id), None)
 
     def committed(self, session: Session, name: str, pinned: Pinned) -> Pinned:
-        """What ``of`` gave for ``name``, with the times of its commits.
+        """Return the source of ``of`` with the times of its commits.
 
         Raises what ``with_commits`` does.
         """
@@ -134,5 +134,5 @@ def _look(session: Session, name: str) -> Pinned | View:
 
 
 def newest_version(session: Session, name: str) -> int:
-    """The newest version of a Delta table."""
+    """Return the newest version of a Delta table."""
     return int(session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT 1")[0][0])

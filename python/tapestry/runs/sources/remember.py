@@ -1,4 +1,4 @@
-"""What was found out for one model may be what another one, or the next run, asks for."""
+"""Shares findings about sources between models and between runs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ T = TypeVar("T")
 
 
 class Remember(Protocol):
-    """Gives what was found for a key before, or what ``find`` gives."""
+    """Returns the remembered finding for a key, or finds it."""
 
     def __call__(self, key: Hashable, find: Callable[[], T], /) -> T:
-        """The one or the other."""
+        """Return the remembered finding, or the result of ``find``."""
         ...
 
 
 def look(_: Hashable, find: Callable[[], T], /) -> T:
-    """Remember nothing."""
+    """Find it; remember nothing."""
     return find()

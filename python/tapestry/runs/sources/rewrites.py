@@ -1,8 +1,8 @@
-"""Two versions of a source compared as bags, and what the model wants when rows are gone.
+"""Compares two versions of a source as bags, and applies the model's rule for vanished rows.
 
-Never by files: a copy-on-write DELETE adds the survivors again. Yet a file that stands in both
-versions holds the same rows in both, so leaving such files out on both sides takes the same bag
-from either and the differences stay as they are.
+Files alone cannot tell: a copy-on-write DELETE adds the survivors again. Yet a file that stands in
+both versions holds the same rows in both, so leaving such files out on both sides takes the same
+bag from either and the differences stay as they are.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Versions:
     """Only rows that arrive in this closed range; None: unbounded."""
 
     def rows(self, version: int) -> str:
-        """A subquery with the columns of the new version and ``_tap_arr``, for one of the two."""
+        """Return a subquery of one version: the new version's columns and ``_tap_arr``."""
         columns = self.table.columns
         if version == self.new:
             items = [f"_tap_s.{identifier(column.name)}" for column in columns]
@@ -65,7 +65,7 @@ class Versions:
         return f"(SELECT {', '.join(items)}, {arr} AS _tap_arr FROM {at} AS _tap_s{where})"
 
     def counts(self) -> str:
-        """A query: contents with ``_d``, how many more copies the new version has (may be < 0)."""
+        """Return a query: contents with ``_d``, how many more copies the new version has."""
         columns = self.table.columns
         names = key_names(columns)
         sides = " UNION ALL ".join(
@@ -80,7 +80,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Difference:
-    """How two versions differ as bags; ``late`` rows have ts <= τ, ``least`` is their least ts."""
+    """The difference of versions as bags; ``late`` rows have ts <= τ, ``least`` is their least."""
 
     vanished: int
     appended: int
@@ -93,7 +93,7 @@ class Difference:
 def compare(
     session: Session, versions: Versions, tau: datetime | None, grave_until: datetime | None
 ) -> Difference:
-    """Count what vanished and what is new between two versions (one scan of each).
+    """Count vanished and new rows between two versions (one scan of each).
 
     ``grave`` counts late rows with ts <= ``grave_until``.
     """
@@ -115,7 +115,7 @@ def compare(
 
 
 def columns_at(session: Session, table: DeltaSource, version: int) -> tuple[Column, ...]:
-    """The columns that ``table`` had at ``version`` (analysis only, no job).
+    """Return the columns that ``table`` had at ``version`` (analysis only, no job).
 
     Raises SourceHistoryGone for a version that cannot be read any more.
     """
@@ -129,7 +129,7 @@ def columns_at(session: Session, table: DeltaSource, version: int) -> tuple[Colu
 
 
 def touched_files(commits: Sequence[SourceCommit]) -> tuple[str, ...]:
-    """Every file that a commit added or removed; empty when they are too many to name."""
+    """Return the files that commits added or removed; empty when they are too many to name."""
     names = {name for commit in commits for name in commit.touched}
     return tuple(sorted(names)) if len(names) <= NAMES else ()
 
@@ -137,7 +137,7 @@ def touched_files(commits: Sequence[SourceCommit]) -> tuple[str, ...]:
 def rewritten(
     table: DeltaSource, commits: Sequence[SourceCommit], what: str, hint: str = ""
 ) -> SourceRewritten:
-    """The error that names the commit which rewrote the source, and what to do."""
+    """Return the error that names the commit which rewrote the source, and the way out."""
     commit = next((c for c in commits if c.kind == "rewrite"), commits[-1] if commits else None)
     which = ""
     if commit is not None:
@@ -153,7 +153,7 @@ def rewritten(
 
 
 def _adapted(column: Column, old: Column | None) -> str:
-    """A column of the new schema, read from the old version."""
+    """Return a column of the new schema, read from the old version."""
     name = identifier(column.name)
     if old is None:
         return f"CAST(NULL AS {sql_type(column.type)}) AS {name}"

@@ -1,7 +1,7 @@
-"""Old and new rows told to be of one row by the ids that Delta keeps of rows (row tracking).
+"""Pairs old and new images of rows by the ids that Delta keeps of rows (row tracking).
 
-The change feed does not have them. The versions before and after a commit do: an id in both is one
-row, and Delta says of each row which commit has written it last.
+The change feed does not have the ids. The versions before and after a commit do: an id in both is
+one row, and Delta says of each row which commit has written it last.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class RowIds:
     columns: Sequence[Column]
 
     def with_ids(self, versions: Sequence[int]) -> str | None:
-        """A SELECT of what the commits of these versions have changed; None: ids do not tell it.
+        """Return a SELECT of the changes of these versions' commits; None: ids do not tell them.
 
-        So it is where rows got their ids, or columns changed, among these commits.
+        That is so where rows got their ids, or columns changed, among these commits.
         """
         first, last = min(versions), max(versions)
         try:
@@ -49,7 +49,7 @@ class RowIds:
         return " UNION ALL ".join(self.of_commit(commits[version]) for version in versions)
 
     def of_commit(self, commit: SourceCommit) -> str:
-        """A SELECT of the rows that one commit has changed."""
+        """Return a SELECT of the rows that one commit has changed."""
         names, version = identifiers(one.name for one in self.columns), commit.version
         before, after = self.side(commit, version - 1), self.side(commit, version)
         pre, post, delete, insert = (
@@ -69,7 +69,7 @@ FROM (
 ) WHERE coalesce(_tap_changed, false) OR _tap_news = 0 OR _tap_olds = 0"""
 
     def side(self, commit: SourceCommit, version: int) -> str:
-        """A SELECT of the rows of a version that stand in the files that a commit has touched."""
+        """Return a SELECT of a version's rows in the files that a commit has touched."""
         names = ", ".join(f"_tap_s.{identifiers([one.name])}" for one in self.columns)
         files = touched_files([commit])
         where = f" WHERE _tap_s._metadata.file_name IN ({strings(files)})" if files else ""

@@ -1,4 +1,4 @@
-"""From a pin to the scan that a query reads, and the ids by which rows are told apart."""
+"""Makes the scan that a query reads from a pin, and the ids by which rows are told apart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEVER = "TIMESTAMP '9999-12-31 00:00:00'"
 
 
 def plain_scan(table: DeltaSource, pin: Pin, arrival: Column | None, ends: bool = False) -> Scan:
-    """A source none of whose rows was ever late; ``ends``: it has the column ``_ended``."""
+    """Return the scan of a source without late rows; ``ends``: it has the column ``_ended``."""
     arr = None if arrival is None else arrival_sql(arrival)
     at = table.at(pin.version)
     if table.commits is not None:
@@ -34,13 +34,13 @@ def plain_scan(table: DeltaSource, pin: Pin, arrival: Column | None, ends: bool 
 
 
 def row_id(table: DeltaSource, alias: str = "", first: str = "") -> str:
-    """SQL that tells every row of one version from every other, as a string.
+    """Return SQL that tells every row of one version from every other, as a string.
 
     Row tracking has an id. Without it Delta shows no position in a file, so the content is the id
     (128 bits of hash), and equal rows are numbered: which of them gets which number cannot be seen.
-    The window is over all columns, so that any predicate passes through it to the files, and it is
-    dropped by Spark where nobody asks for the id. ``first``: by what equal rows are numbered before
-    anything else.
+    The window is over all columns, so that any predicate passes through it to the files, and Spark
+    drops it where no query uses the id. ``first``: the order in which equal rows are numbered
+    before anything else.
     """
     prefix = f"{alias}." if alias else ""
     if table.row_tracking and table.remembered:

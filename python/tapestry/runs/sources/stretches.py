@@ -1,6 +1,6 @@
-"""Added files by the version in which they still stand: a compaction takes a file away.
+"""Groups added files by the version in which they still stand: a compaction removes files.
 
-Where few stretches lie between compactions the rows of added files are read at few versions.
+Where there are few compactions the rows of added files are read at few versions.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ SEGMENTS = 8
 def stretches_of(
     until: int, commits: Sequence[SourceCommit], candidates: Sequence[SourceCommit]
 ) -> dict[int, list[str]]:
-    """For each file that was added with early rows a version up to ``until`` that still has it:
-    the last one before the next compaction."""
+    """Return, by version up to ``until``, the added files with early rows that it still has.
+
+    It is the last version before the next compaction.
+    """
     compactions = [commit.version for commit in commits if commit.kind == "compaction"]
     stretches: dict[int, list[str]] = {}
     for commit in candidates:

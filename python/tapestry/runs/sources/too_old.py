@@ -1,8 +1,8 @@
 """Versions of sources that Delta no longer reads, and what lets it read them again.
 
 Delta refuses a version that is not the newest once its commit is older than
-``delta.deletedFileRetentionDuration``, whether VACUUM has run or not: unless a session says
-otherwise, as ours do where their server lets them. Then a version is gone when files of it are.
+``delta.deletedFileRetentionDuration``, whether VACUUM has run or not: unless a session has another
+setting, as ours do where their server lets them. Then a version is gone when its files are.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ READS_OLD = {GUARD: "false"}
 
 
 def retention(table: DeltaSource) -> timedelta:
-    """How long a table keeps files that are in no version but old ones."""
+    """Return how long a table keeps files that are only in old versions."""
     return length_of(table, RETENTION, DEFAULT)
 
 
 def length_of(table: DeltaSource, name: str, unsaid: timedelta) -> timedelta:
-    """A property of a table that is a length of time; ``unsaid`` where none can be read."""
+    """Return a property of a table that is a length of time; ``unsaid`` where it has none."""
     said = table.properties.get(name)
     try:
         return unsaid if said is None else parse_length(said, name)
@@ -38,7 +38,7 @@ def length_of(table: DeltaSource, name: str, unsaid: timedelta) -> timedelta:
 
 
 def to_read_again(name: str, error: BaseException | None) -> str:
-    """What to do about an error that is about a version's age; '' for another error.
+    """Return the way out for an error about a version's age; '' for another error.
 
     The text ends so that another way out can follow.
     """
@@ -52,7 +52,7 @@ def to_read_again(name: str, error: BaseException | None) -> str:
 
 
 def version_gone(name: str, version: int, error: BaseException | None) -> SourceHistoryGone:
-    """The error for a version that a run has read, and that cannot be read any more."""
+    """Return the error for a version that a run has read, and that cannot be read any more."""
     aged = "its commit is older than delta.deletedFileRetentionDuration"
     why = aged if too_old(error) else "its log or files are gone"
     return SourceHistoryGone(

@@ -1,7 +1,7 @@
 """The commits of a table as transactions: when each was made, and the rows that it changed.
 
-A commit that changes no row is none. Every changed row has its number within the commit
-(``execute_order``), the two images of an updated row the same one (rules, sections 2 and 3).
+A commit that changes no row is not a transaction. Every changed row has its number within the
+commit (``execute_order``), the two images of an updated row the same one (rules, sections 2 and 3).
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Transaction:
     """A commit of a table: its version, when it was made, and how deep in a chain of actions.
 
     overwrites
-        Has it written the table anew, or taken it back?
+        Whether it has written the table anew, or restored it.
     several
-        Has it updated several rows, as far as its log tells?
+        Whether it has updated several rows, as far as its log tells.
     """
 
     version: int
@@ -80,13 +80,13 @@ class CommitWindow:
         return self.commits[-1].version if self.commits else self.after
 
     def time_of(self, version: str) -> str:
-        """SQL: when a commit of the window was made, by its version."""
+        """Return SQL: when a commit of the window was made, by its version."""
         listed = string(str([micros(one.time) for one in self.commits]))
         place = f"int({version} - {self.after + 1})"
         return f"timestamp_micros(get(from_json({listed}, 'array<bigint>'), {place}))"
 
     def depth_of(self, version: str) -> str:
-        """SQL: how deep in a chain a commit of the window is."""
+        """Return SQL: how deep in a chain of actions a commit of the window is."""
         listed = string(str([one.depth for one in self.commits]))
         place = f"int({version} - {self.after + 1})"
         return f"get(from_json({listed}, 'array<int>'), {place})"
@@ -95,10 +95,10 @@ class CommitWindow:
 def window_between(
     session: Session, table: DeltaSource, after: int, until: int, last: datetime | None, t: datetime
 ) -> CommitWindow:
-    """The commits ``(after, until]`` that were made by t.
+    """Return the commits ``(after, until]`` that were made by t.
 
     ``last`` is the time of the commit before them: none of them counts as earlier. Raises
-    ChangesGone where the log does not tell of one of them.
+    ChangesGone where the log lacks one of them.
     """
     if until <= after:
         return CommitWindow(table, after, ())
@@ -130,7 +130,7 @@ def window_between(
 
 
 def times_of(session: Session, table: DeltaSource, until: int) -> dict[int, datetime]:
-    """When the versions of a table up to one were made, as far as its log still tells."""
+    """Return when the versions of a table up to one were made, as far as its log still tells."""
     rows = session.rows(f"DESCRIBE HISTORY {relation_name(table.name)}")
     times = sorted((int(row[0]), _made_at(row)) for row in rows)
     found: dict[int, datetime] = {}
@@ -159,8 +159,10 @@ def _updates_several(row: tuple[Any, ...]) -> bool:
 
 
 def _made_at(row: tuple[Any, ...]) -> datetime:
-    """When a commit was made; one of an action counts at the t of its run, so that what it triggers
-    goes on in a replay, too."""
+    """Return when a commit was made; one of an action counts at the t of its run.
+
+    So the rules that it triggers go on in a replay, too.
+    """
     t = note_of_ours(row[13]).get("t")
     return from_micros(t) if isinstance(t, int) else row[1].astimezone(timezone.utc)
 
@@ -168,7 +170,7 @@ def _made_at(row: tuple[Any, ...]) -> datetime:
 def gone(
     table: DeltaSource, after: int, until: int, why: str = "its log tells no more"
 ) -> ChangesGone:
-    """The error for changes that cannot be read."""
+    """Return the error for changes that cannot be read."""
     return ChangesGone(
         f"what versions {after + 1} to {until} of {table.name} have changed cannot be read: {why}",
         where=table.name,
@@ -178,7 +180,7 @@ def gone(
 
 
 def needs_feed(table: DeltaSource) -> ChangesGone | None:
-    """The error of a table without a change feed; None: it has one."""
+    """Return the error of a table without a change feed; None: it has one."""
     if table.properties.get(FEED, "").lower() == "true":
         return None
     return ChangesGone(
@@ -190,12 +192,12 @@ def needs_feed(table: DeltaSource) -> ChangesGone | None:
 
 @dataclass(frozen=True)
 class ChangedInWindow:
-    """How the changed rows of a window are read.
+    """The way in which the changed rows of a window are read.
 
     key
         Columns that tell the rows of the table apart, and that an update leaves as they are.
     paired
-        Are the two images of an updated row told to be of one row?
+        Whether the two images of an updated row are paired.
     feed
         A relation in the form of Delta's change feed, in its place.
     """
@@ -207,7 +209,7 @@ class ChangedInWindow:
     feed: str = ""
 
     def select(self) -> str:
-        """A SELECT of all changed rows of all commits."""
+        """Return a SELECT of all changed rows of all commits."""
         names = identifiers(column.name for column in self.columns)
         window = self.window
         feed = self.feed or feed_of(window.table, window.after + 1, window.until)
@@ -241,8 +243,10 @@ FROM (
 )"""
 
     def unpaired(self, changes: str) -> str:
-        """A SELECT of the commits with images that cannot be paired; ``changes``: a relation of
-        what ``select`` gives."""
+        """Return a SELECT of the commits with images that cannot be paired.
+
+        ``changes``: a relation of the rows of ``select``.
+        """
         images = f"count_if({TYPE} = {string(IMAGES[OLD])})"
         return (
             f"SELECT {VERSION} FROM {changes} WHERE {HOW} = {LEFT_OVER}"
@@ -250,7 +254,7 @@ FROM (
         )
 
     def cannot_pair(self, version: int) -> CannotPair:
-        """The error for a commit of which the images cannot be paired."""
+        """Return the error for a commit whose images cannot be paired."""
         name, by = self.window.table.name, ", ".join(self.key)
         told = f"{by} does not tell its rows apart, or changes" if by else "no key tells rows apart"
         return CannotPair(
@@ -264,13 +268,13 @@ FROM (
 
 
 def transition(name: str, changes: str, columns: Sequence[Column]) -> str:
-    """A SELECT of the rows of a transition table, of all transactions."""
+    """Return a SELECT of the rows of a transition table, of all transactions."""
     listed = ", ".join([identifiers(column.name for column in columns), *OF_CHANGE])
     return f"SELECT {listed} FROM {changes} WHERE {TYPE} = {string(IMAGES[name])}"
 
 
 def updated(changes: str, columns: Sequence[Column]) -> str:
-    """A SELECT of the transactions that have changed a value of one of the columns."""
+    """Return a SELECT of the transactions that have changed a value of one of the columns."""
     differ = " OR ".join(
         f"NOT ({_compared('o', one)} <=> {_compared('n', one)})" for one in columns
     )
@@ -288,5 +292,5 @@ def _compared(alias: str, column: Column) -> str:
 
 
 def has_order(kind: str) -> bool:
-    """Can values of a type be put in order, and compared?"""
+    """Return whether values of a type can be put in order, and compared."""
     return not any(word in kind.lower() for word in ("map<", "variant", "interval"))

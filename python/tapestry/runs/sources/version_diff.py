@@ -1,4 +1,4 @@
-"""The changes of commits, told by the versions of a table before and after each of them.
+"""Computes the changes of commits from the versions of a table before and after each of them.
 
     counted    rows as bags: by how many copies a version has more or less of each
     paired     a key on both sides is an updated row; without a key one old row and one new one are
@@ -31,7 +31,7 @@ class VersionDiffs:
     """Compares versions of a table.
 
     key
-        Columns that tell its rows apart; none: nobody knows any.
+        Columns that tell its rows apart; none: unknown.
     """
 
     session: Session
@@ -40,10 +40,10 @@ class VersionDiffs:
     key: Sequence[str]
 
     def told_apart(self, versions: Sequence[int]) -> str:
-        """A SELECT of what the commits of these versions have changed, as the change feed tells it.
+        """Return a SELECT of these versions' changes, in the form of the change feed.
 
         Raises ConfigurationError for columns that cannot be compared, ChangesGone where the log
-        does not tell of the commits, or columns had other names.
+        lacks the commits, or columns had other names.
         """
         self.refuse_columns()
         names = identifiers(column.name for column in self.columns)
@@ -73,7 +73,7 @@ FROM (
 )"""
 
     def parts(self, versions: Sequence[int]) -> list[str]:
-        """A SELECT for each commit that has moved files: rows with how many more there are."""
+        """Return, for each commit that moved files, a SELECT of rows with differences in number."""
         first, last = min(versions), max(versions)
         try:
             history = read_history(self.session, self.table, first - 1, last)
@@ -91,7 +91,7 @@ FROM (
         ]
 
     def counted(self, commit: SourceCommit, moved: bool) -> str:
-        """A SELECT of the rows by which the version of a commit differs from the one before."""
+        """Return a SELECT of the rows by which a commit's version differs from the one before."""
         names = identifiers(column.name for column in self.columns)
         version, files = commit.version, touched_files([commit])
         sides = [self.side(version, files, 1, moved)]
@@ -103,7 +103,7 @@ FROM (
         )
 
     def side(self, version: int, files: Sequence[str], sign: int, moved: bool) -> str:
-        """A SELECT of the rows of one version that stand in these files; none: in all."""
+        """Return a SELECT of the rows of one version in these files; without files: all rows."""
         there = self.columns
         if moved:
             there = columns_at(self.session, self.table, version)
@@ -127,7 +127,7 @@ FROM (
 
 
 def _as_now(column: Column, then: Column | None) -> str:
-    """A column of now, read from a version in which it was another one, or was not there."""
+    """Return a present column, read from a version in which it was different or missing."""
     name = identifier(column.name)
     if then is None:
         return f"CAST(NULL AS {sql_type(column.type)}) AS {name}"
