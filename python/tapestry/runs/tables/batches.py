@@ -1,4 +1,4 @@
-"""The table ``tapestry_batches``: what has become of the batches of every action.
+"""The table ``tapestry_batches``: the history of the batches of every action.
 
 A row is an event of a batch; each repeats what was claimed. A batch is named by the action's life,
 the number m of the round that claimed it, and its place i in the round. The claim of a round is one
@@ -70,10 +70,10 @@ class Cut:
 
 @dataclass(frozen=True)
 class BatchEvent:
-    """An event of a batch: it was claimed, or what came of that.
+    """An event of a batch: its claim, or its outcome.
 
     lease_until
-        Of a claim: when anybody may execute the batch, by the clock; of a failure: when it is
+        For a claim: when anybody may execute the batch, by the clock; for a failure: when it is
         executed again, by t.
     """
 
@@ -126,7 +126,7 @@ class ActionBatch:
         error: str = "",
         again_at: datetime | None = None,
     ) -> ActionBatch:
-        """The same after an event; ``again_at``: what has failed is executed again by then."""
+        """Return the batch after an event; ``again_at``: a failed one is executed again by then."""
         said = error[:LONGEST_ERROR] or None
         event = replace(
             self.event, what=what, at=at, seconds=seconds, error=said, lease_until=again_at
@@ -135,7 +135,7 @@ class ActionBatch:
 
 
 def batches_table(state_table: str) -> OwnTable:
-    """The table in the schema of the state."""
+    """Return the table in the schema of the state."""
     name = in_schema_of(state_table, NAME)
     added = {"deadline": COLUMNS["deadline"]}
     return OwnTable(name, COLUMNS, "tapestry: the batches of every action", added)
@@ -146,9 +146,9 @@ class ActionLife:
     """An action from its first run, or a --full-refresh, to the next.
 
     begin
-        By rule: the generation, and the firing up to which they are none of this life's.
+        By rule: the generation, and the last firing that does not belong to this life.
     unit
-        What the rows of its batches have in common (``ActionConfig.unit``); None: nobody knows.
+        What the rows of its batches have in common (``ActionConfig.unit``); None: unknown.
     """
 
     action: str
@@ -168,7 +168,7 @@ class BatchesOfAction:
     deadline: timedelta | None = None
 
     def read_rows(self, listed: str, condition: str) -> list[tuple[Any, ...]]:
-        """Rows of the action; none where there is no table yet.
+        """Return rows of the action; none where there is no table yet.
 
         Raises StateUnreadable where the table is not as runs make it.
         """
@@ -187,14 +187,14 @@ class BatchesOfAction:
             raise
 
     def life(self) -> ActionLife | None:
-        """The newest one; None: the action has not run yet."""
+        """Return the newest life; None: the action has not run yet."""
         found = self.read_rows("life, i, cut, key", f"event = {string(BORN)}")
         if not found:
             return None
         return _life(self.action, *max(found, key=lambda row: int(row[1])))
 
     def begin_life(self, life: ActionLife, now: datetime) -> ActionLife:
-        """Begin a life, once under its number; the one that stands is given.
+        """Begin a life, once under its number; return the one that stands.
 
         The relation of the action is a view of its batches from then on.
         """
@@ -219,7 +219,7 @@ class BatchesOfAction:
         return life if found is None else found
 
     def claim_round(self, life: ActionLife, batches: Sequence[ActionBatch]) -> bool:
-        """Claim a round; False: another process has claimed its number."""
+        """Claim a round; return False if another process has claimed its number."""
         m, claim_id = batches[0].m, batches[0].event.claim_id
         key = f"tapestry.batches.{self.action}:{life.id}"
         rows = [self.row_of(life, one) for one in batches]
@@ -229,21 +229,21 @@ class BatchesOfAction:
         return [one for (one,) in found] == [claim_id]
 
     def note_events(self, life: ActionLife, batches: Sequence[ActionBatch]) -> None:
-        """Write down what has become of batches."""
+        """Write the events of batches."""
         if batches:
             rows = [self.row_of(life, one) for one in batches]
             self.table.write(self.session, self.table.inserting(rows))
 
     def unfinished(self, life: ActionLife) -> list[ActionBatch]:
-        """The batches that are neither done nor over, each by its last event."""
+        """Return the batches that are neither done nor over, each by its last event."""
         return self._newest(life, f"event IN ({', '.join(map(string, OPEN))})")
 
     def find_batch(self, life: ActionLife, m: int, i: int) -> ActionBatch | None:
-        """A batch by its place, with its last event; None: there is none."""
+        """Return a batch by its place, with its last event; None: there is none."""
         return next(iter(self._newest(life, f"m = {m:d} AND i = {i:d}")), None)
 
     def _newest(self, life: ActionLife, condition: str) -> list[ActionBatch]:
-        """Batches by their last event, of which the condition holds."""
+        """Return batches with their last event, for which the condition holds."""
         names = (name for name in COLUMNS if name not in ("action", "life", "deadline"))
         listed = ", ".join(map(_read, names))
         newest = "row_number() OVER (PARTITION BY m, i ORDER BY at DESC, attempt DESC) AS _newest"
@@ -255,18 +255,18 @@ class BatchesOfAction:
         return [_batch(row) for row in sorted(rows, key=lambda row: (row[0], row[1]))]
 
     def generations(self, life: ActionLife, rule: str) -> list[str]:
-        """The generations of a rule of which batches of a life have taken firings."""
+        """Return the generations of a rule whose firings batches of a life have taken."""
         cuts = self.read_rows("DISTINCT cut", f"life = {string(life.id)} AND m > 0")
         read = (json.loads(cut).get(rule) for (cut,) in cuts)
         return sorted({str(one[0]) for one in read if one})
 
     def last_round(self, life: ActionLife) -> int:
-        """The greatest m that was claimed; 0: none was."""
+        """Return the greatest m that was claimed; 0: none was."""
         ((m,),) = self.read_rows("coalesce(max(m), 0)", f"life = {string(life.id)}") or [(0,)]
         return int(m)
 
     def row_of(self, life: ActionLife, one: ActionBatch) -> dict[str, str]:
-        """A row, each value as SQL."""
+        """Return a row, each value as SQL."""
         cut = {
             rule: [c.generation, c.n, c.after, c.until, list(c.failed)]
             for rule, c in one.cut.items()
@@ -297,7 +297,7 @@ class BatchesOfAction:
 
 
 def newest_lives(session: Session, table: OwnTable) -> list[ActionLife]:
-    """The newest life of each action."""
+    """Return the newest life of each action."""
     rows = session.rows(
         f"SELECT action, max_by(struct(life, i, cut, key), i) FROM {relation_name(table.name)}"
         f" WHERE event = {string(BORN)} GROUP BY action"

@@ -1,4 +1,4 @@
-"""The kept tables of a target that whoever builds, closes or rewinds it has to know of."""
+"""The kept tables of a target that a build, a closing or a rewind has to know of."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLES: tuple[KeptTable, ...] = (KNOWN, GROUPS)
 
 
 def groups_of(row: StateRow) -> tuple[int, str] | None:
-    """From which run on the rows of ``<target>__memory`` count, and what they are of."""
+    """Return from which run on rows of ``<target>__memory`` count, and their fingerprint."""
     for one in row.beside:
         suffix, _, rest = one.partition(":")
         number, _, form = rest.partition(":")
@@ -31,7 +31,7 @@ def groups_of(row: StateRow) -> tuple[int, str] | None:
 
 
 def tidy(session: Session, row: StateRow, n: int) -> None:
-    """Remove what does not exist once run ``n`` of the row's generation is over."""
+    """Remove the rows that no longer count once run ``n`` of the row's generation is over."""
     groups = groups_of(row)
     for table in TABLES:
         since = groups[0] if groups is not None and table is GROUPS else 0
@@ -39,7 +39,7 @@ def tidy(session: Session, row: StateRow, n: int) -> None:
 
 
 def carry(session: Session, row: StateRow, newest: StateRow, erased: str = "") -> None:
-    """Copy what counts up to the row's t to its generation; ``newest`` is what landed last.
+    """Copy rows that count up to the row's t to its generation; ``newest`` landed last.
 
     ``erased`` is a SELECT of rows of ``<target>__known`` that no run has written yet.
     """

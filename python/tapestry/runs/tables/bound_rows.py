@@ -41,7 +41,7 @@ SHOWN: Final = (COMMIT_TIME, COMMIT_VERSION, ROW)
 
 
 def bound_table(name: str, columns: Mapping[str, Sql]) -> KeptTable:
-    """``<rule>__<name>``: the rows of another bound query of a rule."""
+    """Return ``<rule>__<name>``: the rows of another bound query of a rule."""
     own = {FIRING: "bigint", COMMIT_VERSION: "bigint", COMMIT_TIME: "timestamp", ROW: "bigint"}
     return KeptTable(name, f"tapestry: rows bound as {name}", {**columns, **own})
 
@@ -51,7 +51,7 @@ _NO_KEY = re.compile(r"(struct|array|map)<|variant|geo")
 
 
 def makes_key(kind: str) -> bool:
-    """Have the values of a type one text each, by which they tell batches apart?
+    """Return whether each value of a type has one text, by which batches can be told apart.
 
     >>> makes_key("decimal(9,2)"), makes_key("array<string>")
     (True, False)
@@ -60,7 +60,7 @@ def makes_key(kind: str) -> bool:
 
 
 def key_text(kinds: Mapping[str, str], names: Sequence[str]) -> Sql:
-    """SQL: the values of some columns that tell the batch of a row, as JSON text.
+    """Return SQL for the values of columns that tell the batch of a row, as JSON text.
 
     Equal values have one text, others another one, whatever the time zone of the session.
     """
@@ -81,7 +81,7 @@ def _with_one_text(value: Sql, kind: str) -> Sql:
 
 
 def refuse_own_columns(query: str, columns: Collection[str], where: str = "") -> None:
-    """Raise ReservedName for a bound column that is called as one which we add to the bound rows.
+    """Raise ReservedName for a bound column with a name of a column that we add.
 
     >>> refuse_own_columns("matches", ["comp", "commit_time"])
     """

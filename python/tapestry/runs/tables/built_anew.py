@@ -1,4 +1,4 @@
-"""A table that dbt builds anew each time: nothing is lost when another kind of model takes it."""
+"""Finds tables that dbt builds anew each time: another kind of model may replace them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BUILT_ANEW = "table"
 
 
 def is_built_anew(session: Session, name: str) -> bool:
-    """Are the rows of a table those that a `table` model's build made, and nobody's besides?
+    """Return whether a table's rows are exactly those of a `table` model's build.
 
     False too where the log does not tell.
     """

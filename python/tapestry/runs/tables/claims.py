@@ -1,8 +1,8 @@
 """Claims: a row under (key, number) of a table of ours, which one process wins.
 
 The row is one INSERT under the Delta transaction (key, number) of its table, so that only one row
-can ever stand for the two, whoever else tries at the same time. Delta skips the loser's without a
-word: who has won is read back.
+can ever stand for the two, whoever else tries at the same time. Delta silently skips the loser's:
+so the row is read back to find the winner.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Claim:
     values
         The row: each value as SQL, by column.
     said
-        What its commit says of itself; "" where it says nothing.
+        The note of its commit; "" for none.
     """
 
     table: OwnTable
@@ -40,13 +40,13 @@ class Claim:
 
     @property
     def statement(self) -> str:
-        """The INSERT of the row."""
+        """Return the INSERT of the row."""
         return self.table.inserting([self.values], transaction(self.key, self.number, self.said))
 
 
 @dataclass(frozen=True)
 class Claimant:
-    """Who claims, as the column ``column`` says it; ``by`` are those that tell what is claimed."""
+    """The value of the claiming process in ``column``; ``by`` has the columns of the claim."""
 
     column: str
     name: str
@@ -54,7 +54,7 @@ class Claimant:
 
 
 def put_once(session: Session, claim: Claim, makes: bool = True) -> None:
-    """Insert the row where none stands for its number; ``makes`` as of `OwnTable.write`.
+    """Insert the row where none stands for its number; ``makes`` as in `OwnTable.write`.
 
     Raises StateUnreadable where the table is not as this version makes it.
     """
@@ -62,7 +62,7 @@ def put_once(session: Session, claim: Claim, makes: bool = True) -> None:
 
 
 def write_once(session: Session, table: OwnTable, statement: str, makes: bool = True) -> None:
-    """Execute an INSERT under a transaction of its own; who lost a race has put nothing.
+    """Execute an INSERT under a transaction of its own; a lost race has inserted nothing.
 
     Raises StateUnreadable where the table is not as this version makes it.
     """
@@ -76,7 +76,7 @@ def write_once(session: Session, table: OwnTable, statement: str, makes: bool = 
 
 
 def wins(session: Session, claim: Claim, who: Claimant) -> bool:
-    """Insert the row; True iff it is the one that stands for its number now.
+    """Insert the row; return whether it is the one that stands for its number now.
 
     A row of one's own that was inserted before counts as won.
     """
@@ -85,7 +85,7 @@ def wins(session: Session, claim: Claim, who: Claimant) -> bool:
 
 
 def stands(session: Session, claim: Claim, who: Claimant) -> bool:
-    """Is the row that stands for the number the claimant's? The table has to be there."""
+    """Return whether the number's row is the claimant's. The table has to exist."""
     table = claim.table.name
     if claim.said and any(c.run_id == who.name for c in newest_commits(session, table, BESIDE)):
         return True  # its transaction landed, which of all that stand for one number only one does

@@ -1,7 +1,7 @@
-"""A catalog that does not know what lies in the warehouse: that of another machine, or a new one.
+"""Refuses a catalog that does not know the warehouse's tables: another machine's, or a new one.
 
 Nothing would stop a run there from taking its models for new ones, and building them once more over
-the tables that are there.
+the existing tables.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _WAREHOUSE = "spark.sql.warehouse.dir"
 def refuse_full_folder(session: Session, schema: str, here: bool = False) -> None:
     """Refuse to make a schema whose folder in the warehouse holds the record of runs.
 
-    ``here``: Spark's folders are this machine's, so that one that is not there needs no statement
-    (the first two of Delta's that a new process sends take seconds).
-    Raises StateMissing, with the ways out. Does nothing where no warehouse is told.
+    ``here``: Spark's folders are this machine's, so that a missing one needs no statement (the
+    first two of Delta's that a new process executes take seconds). Raises StateMissing, with the
+    ways out. Does nothing where the warehouse is unknown.
     """
     folder = _folder(session, schema)
     if folder is None:
@@ -40,7 +40,7 @@ def refuse_full_folder(session: Session, schema: str, here: bool = False) -> Non
 
 
 def _folder(session: Session, schema: str) -> str | None:
-    """Where Spark puts a schema that is created without a location."""
+    """Return the folder in which Spark puts a schema that is created without a location."""
     try:
         ((_, warehouse, *_),) = session.rows(f"SET {_WAREHOUSE}")
     except Exception:

@@ -1,4 +1,4 @@
-"""The table ``tapestry_firings``: of each rule, the transactions that fired it.
+"""The table ``tapestry_firings``: for each rule, the transactions that fired it.
 
 Its rows are heads of a queue: the rows that each firing binds stand in the tables of the rule under
 the same generation and n. A row counts as those do: up to the run n that the rule's own table has
@@ -34,22 +34,24 @@ MARKS = Marks(identifier("generation"), identifier("n"))
 
 
 def firings_table(state_table: str) -> OwnTable:
-    """The table in the schema of the state."""
+    """Return the table in the schema of the state."""
     name = in_schema_of(state_table, NAME)
     return OwnTable(name, COLUMNS, "tapestry: the commits that fired each rule")
 
 
 @dataclass(frozen=True)
 class Firings:
-    """The firings of a run of a rule: ``select`` gives number, version, time, depth
-    and rows of each."""
+    """The firings of a run of a rule.
+
+    ``select`` gives number, version, time, depth and rows of each.
+    """
 
     state_table: str
     select: str
     tidies: bool = False
 
     def write(self, session: Session, run: RunIdentity) -> None:
-        """Write them, once for an n."""
+        """Write the firings, once for an n."""
         own = firings_table(self.state_table)
         under = transaction(f"tapestry.firings.{run.generation}", run.n)
         statement = (

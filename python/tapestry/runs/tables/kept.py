@@ -42,15 +42,15 @@ ATTEMPTS = 6
 
 @dataclass(frozen=True)
 class Marks:
-    """The columns, as SQL, that say whose a row is: by its generation and its n."""
+    """The columns, as SQL, that tell to which run a row belongs: its generation and its n."""
 
     generation: Sql
     number: Sql
 
     def counts(self, generation: str, n: int, failed: Sequence[int] = (), own: bool = False) -> Sql:
-        """The condition that a row counts for run n of a generation.
+        """Return the condition that a row counts for run n of a generation.
 
-        ``failed`` are runs that were closed without rows; ``own``: what run n writes counts, too.
+        ``failed`` are runs that were closed without rows; ``own``: rows of run n count, too.
         """
         earlier = f"{self.number} {'<=' if own else '<'} {n:d}"
         if failed:
@@ -58,10 +58,10 @@ class Marks:
         return Sql(f"{self.generation} = {string(generation)} AND {earlier}")
 
     def gone(self, generation: str, n: int, failed: Sequence[int] = (), since: int = 0) -> Sql:
-        """The condition that a row can never count again once run n of a generation is over.
+        """Return the condition that a row can never count again once run n of a generation is over.
 
-        With ``since`` that is what runs before that one wrote, too. Simple comparisons, so that
-        file statistics tell that there is nothing to remove.
+        With ``since``, also for rows of runs before that one. Simple comparisons, so that file
+        statistics tell that there is nothing to remove.
         """
         gone = f"{self.generation} <> {string(generation)} OR {self.number} > {n:d}"
         if since:
@@ -75,7 +75,7 @@ MARKS = Marks(identifier(GENERATION), identifier(NUMBER))
 
 
 def kept_name(target: str, ending: str) -> str:
-    """The name of a table that a target has.
+    """Return the name of a kept table of a target.
 
     >>> kept_name("`db`.`counts`", "__known")
     'db.counts__known'
@@ -84,7 +84,7 @@ def kept_name(target: str, ending: str) -> str:
 
 
 def property_of(session: Session, table: str, name: str) -> str:
-    """Give what a table says of itself in a property, or that it does not have it.
+    """Return a property of a table, or the text that it does not have it.
 
     Raises TargetChanged where only the catalog knows the table.
     """
@@ -102,12 +102,12 @@ class KeptTable:
     """A kind of rows beside a target.
 
     suffix
-        What its name ends with, after two underscores.
+        The end of its name, after two underscores.
     comment
-        What the catalog says of it.
+        Its comment in the catalog.
     columns
-        What its rows hold: names, and types as they stand in SQL. Where they differ from model to
-        model this is the one of a model; `tidy` and `carry_over` do not ask for them.
+        The columns of its rows: names, and types as they stand in SQL. Where they differ from model
+        to model this is the one of a model; `tidy` and `carry_over` do not use them.
     """
 
     suffix: str
@@ -115,11 +115,11 @@ class KeptTable:
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def table_of(self, target: str) -> str:
-        """The name of the table that a target has (`kept_name`)."""
+        """Return the name of the target's kept table (`kept_name`)."""
         return kept_name(target, f"__{self.suffix}")
 
     def there(self, session: Session, target: str) -> bool:
-        """Does the target have it? Two look-ups where it does, else one.
+        """Return whether the target has it: two look-ups where it does, else one.
 
         Raises ConfigurationError where somebody else's table has the name, TargetChanged where
         only the catalog knows it.
@@ -135,7 +135,7 @@ class KeptTable:
         return True
 
     def find(self, session: Session, row: StateRow) -> bool:
-        """Does the target have it? As `there`; one look-up less where no run has written to it.
+        """Return whether the target has it, without a look-up where no run has written to it.
 
         Raises StateMissing where it is gone though a run needs it (``StateRow.beside``).
         """
@@ -150,10 +150,10 @@ class KeptTable:
         )
 
     def in_force(self, row: StateRow, own: bool = False, since: int = 0, version: int = -1) -> str:
-        """A relation with the rows that count for a run; with ``own`` those that it has written.
+        """Return a relation of the rows that count for a run; with ``own``, its own rows, too.
 
-        ``since`` leaves out what runs before that one wrote; ``version`` is the table's that is
-        read, the newest one where it is -1. The table has to be there.
+        ``since`` leaves out rows of runs before that one; ``version`` is the table's that is read,
+        the newest one where it is -1. The table has to exist.
         """
         counts: str = MARKS.counts(row.generation, row.n, row.failed, own)
         if since:
@@ -163,9 +163,9 @@ class KeptTable:
         return f"(SELECT {identifiers(self.columns)} FROM {table} WHERE {counts})"
 
     def now(self, session: Session, target: str) -> str:
-        """What may stand behind FROM in a statement that writes to the table: its version of now.
+        """Return its present version for FROM, in a statement that writes to the table.
 
-        The table has to be there.
+        The table has to exist.
         """
         name = self.table_of(target)
         version = newest_commits(session, name, 1)[0].version
@@ -175,8 +175,8 @@ class KeptTable:
         """Add the rows of a run, once; ``select`` gives the columns by their order.
 
         The table is made where there is none. Another execution of the run may do the same at the
-        same time, and somebody may tidy up: what lost a race is tried again, and then skipped if it
-        has landed.
+        same time, and somebody may tidy up: a statement that lost a race is tried again, and then
+        skipped if it has landed.
         """
         if not self.there(session, run.model):
             self._make(session, run.model)
@@ -184,9 +184,9 @@ class KeptTable:
         self._insert(session, run, list(self.columns), written)
 
     def tidy(self, session: Session, row: StateRow, n: int, since: int = 0) -> None:
-        """Remove what can never count again once run ``n`` of the row's generation is over.
+        """Remove rows that can never count again once run ``n`` of the row's generation is over.
 
-        With ``since`` that is what runs before that one wrote, too.
+        With ``since``, also those of runs before that one.
         """
         if not self.there(session, row.model):
             return
@@ -251,15 +251,15 @@ class WrittenBeside(Protocol):
 
     @property
     def tidies(self) -> bool:
-        """When the run has landed, is what does not count any more removed?"""
+        """Whether rows that no longer count are removed when the run has landed."""
 
     def write(self, session: Session, run: RunIdentity) -> None:
-        """Write them, however often the run is executed."""
+        """Write the rows once, however often the run is executed."""
 
 
 @dataclass(frozen=True)
 class KeptRows:
-    """What a run writes beside its target before its new rows are computed."""
+    """The rows that a run writes into a kept table before its new rows are computed."""
 
     table: KeptTable
     select: str
@@ -267,7 +267,7 @@ class KeptRows:
     """When the run has landed, what does not count any more is removed."""
 
     def write(self, session: Session, run: RunIdentity) -> None:
-        """Write them (``KeptTable.write``)."""
+        """Write the rows (``KeptTable.write``)."""
         self.table.write(session, run, self.select)
 
 

@@ -1,7 +1,7 @@
-"""A row of ``tapestry_state`` from its raw values, checked against what a run can have written.
+"""Parses a row of ``tapestry_state``, checked against what a run can have written.
 
-Rows of format 1, and those before it, which have no number, are all of one kind, and what that
-kind alone knows stands in columns: it becomes an object as that kind writes it today.
+Rows of format 1, and those before it, which have no number, are all of one kind, and the values
+that this kind alone knows stand in columns: they become an object as that kind writes it today.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tapestry.runs.tables.target import CLOSED
 
 
 def parse_state(fields: Fields) -> StateRow:
-    """The row; raises `Odd` for what no run has written.
+    """Return the row; raise `Odd` for a value that no run has written.
 
     A row of a later format is refused before anything else of it is read.
     """
@@ -70,7 +70,7 @@ def _row(fields: Fields, kind: str, own: dict[str, Any], last_own: dict[str, Any
 
 
 def _object(fields: Fields, name: str) -> dict[str, Any]:
-    """The object that a kind keeps of its own; it alone knows what that says."""
+    """Return the object of a kind's own values; only that kind knows their meaning."""
     text = fields.optional_text(name)
     if not text:
         return {}
@@ -93,7 +93,7 @@ def _instant(fields: Fields, name: str) -> int | None:
 
 
 def _sealed_in_format_1(fields: Fields, row: StateRow) -> list[Any]:
-    """Not the text of the query, and not what a row that has no kept tables has there."""
+    """Return the sealed values of format 1: without the query and without kept tables."""
     return [
         row.model,
         row.generation,
@@ -121,7 +121,7 @@ def _listed(pins: Mapping[str, Pin]) -> list[list[Any]]:
 
 
 def pins_of(fields: Fields, name: str) -> dict[str, Pin]:
-    """The pins that `pins_as_json` wrote; raises `Odd` for JSON of another shape."""
+    """Return the pins that `pins_as_json` wrote; raise `Odd` for JSON of another shape."""
     found = fields.json(name)
     if not isinstance(found, dict):
         raise Odd(f"{name} is no object of pins but {shown(found)}")
@@ -168,7 +168,7 @@ def _present(fields: Fields, name: str) -> str:
 
 
 def _check_window(n: int, tau: datetime | None, t: datetime) -> None:
-    """The first run of a generation has no τ; each other begins where the one before it ended."""
+    """Raise `Odd` unless the first run, and no other, lacks τ, and τ is not after t."""
     if (tau is None) != (n == 1):
         raise Odd(f"tau is {'null' if tau is None else 'given'}, and n is {n}")
     if tau is not None and tau > t:

@@ -1,8 +1,8 @@
-"""``tapestry_queries``: the continuous models, how urgent each is, and which are switched off.
+"""``tapestry_queries``: the continuous models, their priorities, and which are switched off.
 
-Runs write what the project says of a model (``id``, ``priority``), the operator's command what he
-says of it (``active``, ``why``, ``since``); neither changes what the other wrote. No answer depends
-on the table: without it every model is active, and the next invocation writes it again.
+Runs write the project's values of a model (``id``, ``priority``), the command those of the operator
+(``active``, ``why``, ``since``); neither changes the other's. No answer depends on the table:
+without it every model is active, and the next invocation writes it again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LONGEST_REASON: Final = 2_000
 
 @dataclass(frozen=True)
 class QueryRow:
-    """One model: its table, dbt's id of it, and what the project and the operator say of it.
+    """One model: its table, dbt's id of it, and the values of the project and the operator.
 
     since
         Since when it is active, or not.
@@ -62,9 +62,9 @@ class QueryRow:
 
 
 def read_queries(session: Session, table: str) -> dict[str, QueryRow | OddRow]:
-    """The row of every model by its table; none where there is no ``tapestry_queries``.
+    """Return the row of every model by its table; none where there is no ``tapestry_queries``.
 
-    A row that nobody of ours has written stands for its model as an `OddRow`. Raises
+    A row that our runs and commands have not written stands for its model as an `OddRow`. Raises
     StateUnreadable where the table itself is not as runs make it.
     """
     try:
@@ -81,7 +81,7 @@ def read_queries(session: Session, table: str) -> dict[str, QueryRow | OddRow]:
 
 
 def queries_of(table: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, QueryRow | OddRow]:
-    """The rows of the table by model, from their values by column."""
+    """Return the rows of the table by model, from their values by column."""
     found: dict[str, QueryRow | OddRow] = {}
     for values in rows:
         model = values.get("model")
@@ -95,7 +95,7 @@ def queries_of(table: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, Query
 
 
 def readable(row: QueryRow | OddRow | None) -> QueryRow | None:
-    """The row; raises StateUnreadable for one that nobody of ours has written."""
+    """Return the row; raise StateUnreadable for one that our code has not written."""
     if not isinstance(row, OddRow):
         return row
     raise StateUnreadable(
@@ -114,15 +114,16 @@ def switch(session: Session, table: str, row: QueryRow) -> None:
 
 
 def all_on(seen: Glance) -> bool:
-    """Does a look at the table tell that no model is switched off there?"""
+    """Return whether the table's newest commit says that no model is switched off there."""
     return f'"{ALL_ON_PROPERTY}":"{seen.version}"' in seen.definition
 
 
 def mark_all_on(session: Session, table: str) -> None:
-    """Let a look at the table tell that no model is switched off, where that is so.
+    """Mark the table as one in which no model is switched off, where that is so.
 
-    The mark names the version that its own commit makes: whoever else writes, by hand too, makes a
-    later one, and the table is read again. Nothing is written where a look does not tell versions.
+    The mark names the version that its own commit makes: any other write, by hand too, makes a
+    later one, and the table is read again. Nothing is written where the session cannot tell
+    versions.
     """
     seen = session.can.glance(table)
     if seen is None or seen.version is None or all_on(seen):
@@ -139,9 +140,9 @@ def mark_all_on(session: Session, table: str) -> None:
 def write_queries(
     session: Session, table: str, rows: Sequence[QueryRow], changes: Sequence[str] = OF_PROJECT
 ) -> None:
-    """Insert the rows; of a model that has one set the columns ``changes``.
+    """Insert the rows; for a model that has one, set the columns ``changes``.
 
-    Another writer may come first: then once more, over what it has written. Raises StateUnreadable
+    Another writer may come first: then it is done once more, over its rows. Raises StateUnreadable
     where the table is not as runs make it.
     """
     for start in range(0, len(rows), AT_ONCE):

@@ -1,4 +1,4 @@
-"""What names a run: in the state, in the logs, and beside the rows that it stages or rejects."""
+"""The identity of a run: in the state, in the logs, and beside its staged or rejected rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RunIdentity:
-    """Which run something is of; ``model`` is the relation in lower case, without backticks."""
+    """The identity of a run; ``model`` is the relation in lower case, without backticks."""
 
     model: str
     generation: str

@@ -44,20 +44,20 @@ class SpentMark:
 
 
 def spent_table(state_table: str) -> OwnTable:
-    """The table in the schema of the state."""
+    """Return the table in the schema of the state."""
     name = in_schema_of(state_table, NAME)
     return OwnTable(name, COLUMNS, "tapestry: how far each action is done with each rule")
 
 
 def removal_id(generation: str) -> str:
-    """The name of the transactions in which rows of a rule's own table are removed."""
+    """Return the name of the transactions that remove rows of a rule's own table."""
     return f"tapestry.keep.{generation}"
 
 
 def spent_marks(
     session: Session, state_table: str, generations: Collection[str]
 ) -> list[SpentMark]:
-    """The rows of some generations of rules; none where there is no table yet.
+    """Return the rows of some generations of rules; none where there is no table yet.
 
     Raises StateUnreadable where the table is not as runs make it.
     """
@@ -79,7 +79,7 @@ def spent_marks(
 
 
 def note_marks(session: Session, state_table: str, marks: Collection[SpentMark]) -> None:
-    """Write some rows down."""
+    """Write these rows."""
     rows = [
         {
             "rule": string(one.rule),

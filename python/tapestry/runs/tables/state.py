@@ -37,7 +37,7 @@ _READ = [c for c in COLUMNS if c != "created_at"]
 
 
 def read_states(session: Session, table: str) -> dict[str, StateRow | OddRow] | None:
-    """The newest row of every generation; None where there is no state table.
+    """Return the newest row of every generation; None where there is no state table.
 
     A row that no run has written stands for its generation as an `OddRow`: that is no generation
     without state. Raises StateUnreadable where the table itself is not as runs make it.
@@ -63,7 +63,7 @@ def read_states(session: Session, table: str) -> dict[str, StateRow | OddRow] | 
 
 
 def readable(row: StateRow | OddRow | None) -> StateRow | None:
-    """The row; raises StateUnreadable for one that no run has written."""
+    """Return the row; raise StateUnreadable for one that no run has written."""
     if not isinstance(row, OddRow):
         return row
     raise StateUnreadable(
@@ -77,7 +77,7 @@ def readable(row: StateRow | OddRow | None) -> StateRow | None:
 
 
 def runs_of(session: Session, table: str, generation: str) -> list[StateRow]:
-    """The rows of a generation that are still kept, by n; ``read_states`` comes before this.
+    """Return the rows of a generation that are still kept, by n; ``read_states`` comes before.
 
     Raises StateUnreadable for a row that no run has written.
     """
@@ -93,11 +93,11 @@ def runs_of(session: Session, table: str, generation: str) -> list[StateRow]:
 
 
 def claim(session: Session, table: str, row: StateRow) -> bool:
-    """Insert the row; True iff it is the one that stands for its n now, in the state table.
+    """Insert the row; return whether it is the one that stands for its n now.
 
-    False means that another run claimed n in the meantime, or that the table is gone: what it knew
-    of the other models is, too, and only a new generation makes another. A row of one's own that
-    was inserted before (the run id is the same) counts as won.
+    False means that another run claimed n in the meantime, or that the state table is gone: then
+    the state of the other models is, too, and only a new generation makes another table. A row of
+    one's own that was inserted before (the run id is the same) counts as won.
     """
     mine, new = _claim(table, row), row.n == 1
     try:
@@ -111,10 +111,10 @@ def claim(session: Session, table: str, row: StateRow) -> bool:
 
 
 def mark_failed(session: Session, table: str, row: StateRow, failed: bool = True) -> None:
-    """Write down that the checks of n failed (or take it back), so that no log has to tell.
+    """Mark n as failed (or take it back), so that no log has to tell that its checks failed.
 
     Claims of other models are blind appends, which an UPDATE does not conflict with; another
-    UPDATE at the same time does, hence again.
+    simultaneous UPDATE does, so it is tried again.
     """
     marked = (
         f"UPDATE {relation_name(table)}"
@@ -174,7 +174,7 @@ def _from_row(table: str, values: tuple[Any, ...]) -> StateRow | OddRow:
 
 
 def _twice(table: str, row: StateRow | OddRow, known: StateRow | OddRow) -> OddRow:
-    """Two rows stand for one n, and they differ."""
+    """Return the odd row for two rows of one n that differ."""
     odd = next((one for one in (row, known) if isinstance(one, OddRow)), None)
     key = odd.key if odd else tuple((name, getattr(row, name)) for name in KEY)
     also = f"; of one of them {odd.reason}" if odd else ""

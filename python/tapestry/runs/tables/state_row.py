@@ -1,7 +1,7 @@
-"""A row of ``tapestry_state``: a run that was claimed, and what stands in the table for it.
+"""A row of ``tapestry_state``: a run that was claimed, with the values kept of it.
 
-All kinds of models have the same columns. What only one kind knows is a JSON object of its own,
-which that kind reads and writes; here it is a text, bounded and sealed.
+All kinds of models have the same columns. Values that only one kind knows are a JSON object of its
+own, which that kind reads and writes; here it is a text, bounded and sealed.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ FAILED = 100
 
 @dataclass(frozen=True)
 class Position:
-    """How far a table is: up to ``t``, over these versions of its sources, by this query.
+    """The position of a table: up to ``t``, over these versions of its sources, by this query.
 
     canonical
         The query in canonical text, which can be executed.
     own
-        What the kind of the model knows besides: a JSON object that it alone reads and writes.
+        Further values of the model's kind: a JSON object that it alone reads and writes.
     """
 
     t: datetime
@@ -76,24 +76,24 @@ class Position:
 
 @dataclass(frozen=True)
 class StateRow:
-    """Run n of a generation: what it does, whether or not it has committed.
+    """Run n of a generation: its plan, whether or not it has committed.
 
     kind
         The kind of the model, by the name of its materialization.
     target
-        The target when n was claimed (an id of '' and version -1: there was none): what was written
-        to it since then is n itself, or somebody else's.
+        The target when n was claimed (an id of '' and version -1: there was none): any later commit
+        to it is n itself, or somebody else's.
     before
-        From where the run goes on; None: it is the first of its generation.
+        The position from which the run goes on; None: it is the first of its generation.
     after
-        How far it brings the table.
+        The position to which it brings the table.
     sql
         The query of ``after`` as the author wrote it.
     failed_at
         When its checks failed: it has published nothing and never will.
     failed
         The newest of the runs before it that were closed without rows: their checks failed, or
-        they no longer fitted the model. What they wrote beside the table does not exist.
+        they no longer fitted the model. Their rows in kept tables do not count.
     continues
         The generation that was rewound to this one ("": the table was built anew).
     beside
@@ -141,13 +141,13 @@ class StateRow:
 
     @property
     def undone(self) -> StateRow:
-        """The state that the next run finds where this one failed: only its n is used up."""
+        """The state that the next run finds if this one failed: only its n is used up."""
         assert self.before is not None, "a generation whose first run failed is nobody's"
         return replace(self, after=self.before, failed=(*self.failed, self.n)[-FAILED:])
 
 
 def values_of(row: StateRow) -> dict[str, str | int | None]:
-    """The values of the columns that are fixed when a run is claimed; instants in microseconds."""
+    """Return the values that are fixed when a run is claimed; instants in microseconds."""
     before, after = row.before, row.after
     return {
         "model": row.model,
@@ -174,12 +174,12 @@ def values_of(row: StateRow) -> dict[str, str | int | None]:
 
 
 def seal_of(row: StateRow) -> str:
-    """The seal of a row: over all that is fixed when its run is claimed."""
+    """Return the seal of a row: over all that is fixed when its run is claimed."""
     return sealed(sealed_values(row))
 
 
 def sealed_values(row: StateRow) -> list[Any]:
-    """The values under the seal of a row, each with its column."""
+    """Return the values under the seal of a row, each with its column."""
     return list(values_of(row).items())
 
 
@@ -191,7 +191,7 @@ def _own_as_json(own: Mapping[str, Any]) -> str:
 
 
 def pins_as_json(pins: Mapping[str, Pin]) -> str:
-    """Pins as text: name -> [table id, version], and true where late rows are kept."""
+    """Return pins as text: name -> [table id, version], and true where late rows are kept."""
     texts = {
         name: [pin.table_id, pin.version, *([True] if pin.kept else [])]
         for name, pin in sorted(pins.items())

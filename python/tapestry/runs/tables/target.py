@@ -1,4 +1,4 @@
-"""The table of a continuous model as it stands: whose it is, and what was written to it.
+"""The table of a continuous model as it stands: its owner, and the commits to it.
 
 Semantics, section 3 ("a target that somebody else changed") and section 4 (generation).
 """
@@ -56,7 +56,7 @@ CLOSED = 2**62
 
 @dataclass(frozen=True)
 class Written:
-    """How much a commit wrote; None where its table's log does not say."""
+    """The number of rows and files of a commit; None where its table's log does not say."""
 
     rows: int | None = None
     files: int | None = None
@@ -65,7 +65,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Commit:
-    """One line of a table's history.
+    """One commit of a table's history.
 
     failed
         It closes its n: the checks of that run failed, and it wrote no rows.
@@ -76,7 +76,7 @@ class Commit:
     until
         The end of its window, as the run wrote it; '' where the commit does not say.
     predicate
-        What a DELETE says of the rows that it removes.
+        The condition of a DELETE.
     kind
         The materialization whose build made the table by it, or ``BY_BATCH`` for a commit of a
         batch of ours; '' where it does not say.
@@ -97,20 +97,20 @@ class Commit:
 
     @property
     def harmless(self) -> bool:
-        """Does it leave every answer as it is?"""
+        """Whether it leaves every answer as it is."""
         return self.operation.upper().startswith(HARMLESS)
 
     def holds(self, generation: str, n: int) -> bool:
-        """Is it the commit of run n of a generation?"""
+        """Return whether it is the commit of run n of a generation."""
         if n == 1 and self.successor == generation:
             return True
         return self.generation == generation and self.n == n
 
 
 def look(session: Session, name: str) -> Glance | None:
-    """The target, or None where there is no table of that name: nothing, or a view.
+    """Return the target, or None where there is no table of that name: nothing, or a view.
 
-    A session that has a shorter way than DESCRIBE DETAIL is asked that first.
+    A session with a cheaper way than DESCRIBE DETAIL uses that first.
     Raises TargetChanged for a table of another format.
     """
     seen = session.can.glance(name)
@@ -142,7 +142,7 @@ def look(session: Session, name: str) -> Glance | None:
 
 
 def generation_in(session: Session, folder: str) -> str | None:
-    """The generation of the table in a folder, "" of one that no run made; None: no table."""
+    """Return the generation of a folder's table, "" if no run made it; None: no table."""
     try:
         (row,) = session.rows(f"DESCRIBE DETAIL {path(folder, 'delta')}")
     except Exception as error:
@@ -153,7 +153,7 @@ def generation_in(session: Session, folder: str) -> str | None:
 
 
 def unknown_table(name: str, folder: str) -> TargetChanged:
-    """The catalog was lost, say, or the folder is that of another table."""
+    """Return the error for a folder with a table that the catalog lost or never had."""
     return TargetChanged(
         f"the catalog knows no {name}, but in its folder {folder} lies a Delta table",
         hint=f"if it is the model's, CREATE TABLE {relation_name(name)} USING delta LOCATION"
@@ -162,7 +162,7 @@ def unknown_table(name: str, folder: str) -> TargetChanged:
 
 
 def folder_gone(name: str, file: str) -> TargetChanged:
-    """Of a table of the model in ``file`` only the catalog's entry is left."""
+    """Return the error for a model in ``file`` whose table has only its catalog entry left."""
     return TargetChanged(
         f"the catalog knows {name}, but its folder is gone",
         where=file,
@@ -171,7 +171,7 @@ def folder_gone(name: str, file: str) -> TargetChanged:
 
 
 def commits_after(session: Session, name: str, version: int) -> list[Commit]:
-    """The commits above ``version``, newest first, as far back as the log still tells."""
+    """Return the commits above ``version``, newest first, as far back as the log still tells."""
     logged = _logged(session, name, version, MANY)
     if logged is not None:
         return logged
@@ -182,7 +182,7 @@ def commits_after(session: Session, name: str, version: int) -> list[Commit]:
 
 
 def newest_commits(session: Session, name: str, count: int = FIRST_LOOK) -> list[Commit]:
-    """So many commits of a Delta table, newest first: a look into its log, not at its rows."""
+    """Return so many commits of a Delta table, newest first, from its log."""
     logged = _logged(session, name, -1, count)
     if logged is not None:
         return logged
@@ -191,7 +191,7 @@ def newest_commits(session: Session, name: str, count: int = FIRST_LOOK) -> list
 
 
 def commit_notes(session: Session, name: str, count: int) -> list[tuple[int, dict[str, Any]]]:
-    """The versions of so many commits, newest first, and what each says of itself."""
+    """Return the versions of so many commits, newest first, with the note of each."""
     logged = session.can.commits(name, -1, count)
     if logged is not None:
         return [(one.version, note_of_ours(one.info.get("userMetadata"))) for one in logged]
@@ -200,24 +200,24 @@ def commit_notes(session: Session, name: str, count: int) -> list[tuple[int, dic
 
 
 def _logged(session: Session, name: str, above: int, most: int) -> list[Commit] | None:
-    """The same by the table's log, where the session can read it."""
+    """Return commits from the table's log, where the session can read it."""
     logged = session.can.commits(name, above, most)
     return None if logged is None else [_of_info(one.version, one.info) for one in logged]
 
 
 def landed(commits: Sequence[Commit], generation: str, n: int) -> Commit | None:
-    """The commit that holds n of the generation: of n = 1 the creation, else the append."""
+    """Return the commit that holds n of the generation: for n = 1 the creation, else the append."""
     return next((commit for commit in commits if commit.holds(generation, n)), None)
 
 
 def refuse_foreign(
     name: str, commits: Sequence[Commit], generation: str, on_target_change: str
 ) -> bool:
-    """Is one of ``commits`` neither ours nor harmless, and accepted?
+    """Return whether one of ``commits`` is neither ours nor harmless, but accepted.
 
-    Raises TargetChanged for the newest such where they are not. What lies before the creation of
-    this generation was another table's life. The version to go back to is named where no run of
-    ours is above it: going back behind one would lose its rows.
+    Raises TargetChanged for the newest such where they are not accepted. Commits before the
+    creation of this generation belonged to another table. The version to go back to is named where
+    no run of ours is above it: going back behind one would lose its rows.
     """
     foreign, ours_above = _foreign(commits, generation)
     if not foreign or on_target_change == "accept":
@@ -232,12 +232,12 @@ def refuse_foreign(
 
 
 def written_by_others(commits: Sequence[Commit], generation: str) -> bool:
-    """Is one of ``commits`` neither ours nor harmless (``refuse_foreign``)?"""
+    """Return whether one of ``commits`` is neither ours nor harmless (``refuse_foreign``)."""
     return bool(_foreign(commits, generation)[0])
 
 
 def _foreign(commits: Sequence[Commit], generation: str) -> tuple[list[Commit], bool]:
-    """The newest foreign commits in a row, newest first, and is one of ours above them?"""
+    """Return the newest foreign commits in a row, and whether one of ours is above them."""
     foreign: list[Commit] = []
     ours_above = False
     for commit in commits:
@@ -252,9 +252,9 @@ def _foreign(commits: Sequence[Commit], generation: str) -> tuple[list[Commit], 
 
 
 def before_foreign(commits: Sequence[Commit], generation: str) -> tuple[int, ...]:
-    """The versions before what somebody else did, of ``commits`` (newest first).
+    """Return the versions before foreign commits among ``commits`` (newest first).
 
-    One for each time: what happens between two runs of ours is one time.
+    One for each group: the commits between two runs of ours are one group.
     """
     found: list[int] = []
     again = False
@@ -270,17 +270,17 @@ def before_foreign(commits: Sequence[Commit], generation: str) -> tuple[int, ...
 
 
 def metadata(generation: str, n: int, run_id: str, more: Mapping[str, object]) -> str:
-    """What a commit of ours says of itself."""
+    """Return the note of a commit of ours."""
     return json.dumps({"tapestry": {"generation": generation, "n": n, "run_id": run_id, **more}})
 
 
 def transaction(key: str, number: int, said: str = "", **more: str) -> Sql:
-    """The options of an INSERT that lands once under (key, number), however often it is executed.
+    """Return the options of an INSERT that lands once under (key, number), however often executed.
 
     said
-        What its commit says of itself (`metadata`); "" where it says nothing.
+        The note of its commit (`metadata`); "" for none.
     more
-        Options besides.
+        Further options.
     """
     options = {"txnAppId": key, "txnVersion": str(number)}
     if said:
@@ -289,7 +289,7 @@ def transaction(key: str, number: int, said: str = "", **more: str) -> Sql:
 
 
 def _commit(row: tuple[Any, ...]) -> Commit:
-    """A row of DESCRIBE HISTORY."""
+    """Return the commit in a row of DESCRIBE HISTORY."""
     return _of_info(
         int(row[0]),
         {
@@ -302,7 +302,7 @@ def _commit(row: tuple[Any, ...]) -> Commit:
 
 
 def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
-    """What a commit says of itself, by Delta's own names."""
+    """Return the commit described by Delta's ``commitInfo``."""
     operation, metrics = str(info.get("operation")), as_map(info.get("operationMetrics"))
     note = info.get("userMetadata")
     ours = note_of_ours(note) if note else {}
@@ -333,12 +333,12 @@ def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
 
 
 def properties_of(parameters: Any) -> dict[str, Any]:
-    """The table properties among the parameters of a creation in a table's history."""
+    """Return the table properties among the parameters of a creation in the history."""
     return as_map(as_map(parameters).get("properties"))
 
 
 def _predicate(operation: str, parameters: Any) -> str:
-    """What a DELETE says of the rows that it removes."""
+    """Return the condition of a DELETE, '' for any other operation."""
     return str(as_map(parameters).get("predicate", "")) if operation == "DELETE" else ""
 
 

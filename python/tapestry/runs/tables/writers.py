@@ -1,7 +1,7 @@
 """The table ``tapestry_writers``: which tables each action writes, and how its batches are made.
 
-An action that writes a derived table says so when it runs: the table is compared with its query by
-what its actions have done. The newest row of an action is what holds.
+An action that writes a derived table notes it when it runs: the comparison of the table with its
+query needs to know its actions. The newest row of an action is in force.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class Writer:
 
 
 def writers_table(state_table: str) -> OwnTable:
-    """The table in the schema of the state."""
+    """Return the table in the schema of the state."""
     name = in_schema_of(state_table, NAME)
     return OwnTable(name, COLUMNS, "tapestry: which tables each action writes")
 
 
 def note_writer(session: Session, state_table: str, writer: Writer, now: datetime) -> None:
-    """Write down what an action writes, where that is not what its newest row says."""
+    """Write a row for an action where its newest row differs."""
     table = writers_table(state_table)
     if writer in _newest(session, table, writer.action):
         return
@@ -76,7 +76,7 @@ def note_writer(session: Session, state_table: str, writer: Writer, now: datetim
 
 
 def writers_of(session: Session, state_table: str, written: str) -> list[Writer]:
-    """The actions that write a table, as they have said when they ran last."""
+    """Return the actions that write a table, by the notes of their last runs."""
     found = _newest(session, writers_table(state_table))
     return [one for one in found if written in one.writes]
 
