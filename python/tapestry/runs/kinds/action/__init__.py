@@ -1,4 +1,4 @@
-"""The kind `action`: what is done about the firings of rules, in batches, each exactly once.
+"""The kind `action`: statements executed for the firings of rules, in batches, each exactly once.
 
     config       the keys of an action
     rules_read   its rules as they stand: which of their rows count

@@ -1,8 +1,8 @@
-"""Firings that derived tables hold already go into no batch of an action that writes these.
+"""Leaves firings that derived tables already hold out of the batches of actions that write these.
 
 A derived table is built from versions of its sources, its *baseline*: a firing of a commit up to
-there is absorbed. It goes into no batch; a row of the table of batches says so, and a batch that
-has failed, of whose firings none is left, is over.
+there is absorbed. It goes into no batch; a row of the table of batches says so, and a failed batch
+whose firings are all absorbed is over.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tapestry.runs.tables.firings import MARKS
 
 @dataclass(frozen=True)
 class Baselines:
-    """The rules of an action that writes derived tables, and what waits in its life.
+    """The rules of an action that writes derived tables, and the firings that wait in its life.
 
     waiting
         The same rules as if no table held any of their firings.
@@ -47,7 +47,7 @@ class Baselines:
     waiting: WaitingFirings
 
     def settle(self, opened: Sequence[ActionBatch]) -> list[ActionBatch]:
-        """Note what is absorbed; the batches of ``opened`` that still have something to do.
+        """Note absorbed firings; return the batches of ``opened`` that still have something to do.
 
         Raises BaselineGap where firings wait that one of the tables holds and another does not,
         and where tables hold firings of a rule that was built again.
@@ -69,8 +69,11 @@ class Baselines:
         return [one for one in opened if one not in over]
 
     def absorbed(self, rule: RuleRead, after: int) -> tuple[int, int, int, int] | None:
-        """The firings of a rule that wait, of commits above a version up to its baseline: how many,
-        their rows, the last one, the time of the first in microseconds; None: there are none."""
+        """Return the waiting firings of a rule above a version and up to its baseline; None: none.
+
+        Given are their number, the number of their rows, the last one, and the time of the first in
+        microseconds.
+        """
         last, pending = self.noted(rule), self.waiting.pending(replace(rule, baseline=-1))
         counts = MARKS.counts(rule.generation, rule.n, rule.failed, own=True)
         held = (
@@ -86,7 +89,7 @@ class Baselines:
         return (int(firings), int(rows), int(until), int(first)) if firings else None
 
     def noted(self, rule: RuleRead) -> int:
-        """The last firing of a rule that was noted as absorbed; -1: none was."""
+        """Return the last firing of a rule that was noted as absorbed; -1: none was."""
         found = self.batches.read_rows(
             f"max(CAST(from_json(cut, 'map<string,array<string>>')[{string(rule.relation)}][3]"
             " AS BIGINT))",
@@ -97,7 +100,7 @@ class Baselines:
         return -1 if not found or found[0][0] is None else int(found[0][0])
 
     def note_absorbed(self, held: Sequence[RuleRead]) -> None:
-        """One row for all rules: how far the tables hold their firings."""
+        """Note, in one row for all rules, up to which firings the tables hold them."""
         cut: dict[str, Cut] = {}
         firings, rows, times = 0, 0, []
         for rule in held:
@@ -113,14 +116,14 @@ class Baselines:
             self.batches.note_events(self.life, [row])
 
     def is_held(self, batch: ActionBatch, held: Sequence[RuleRead]) -> bool:
-        """Has a batch failed of which the tables hold all firings?"""
+        """Return whether a batch has failed whose firings the tables all hold."""
         if batch.event.what not in (FAILED, DEAD):
             return False
         last = {rule.relation: self.last_held(rule) for rule in held}
         return all(cut.until <= last.get(name, -1) for name, cut in batch.cut.items())
 
     def last_held(self, rule: RuleRead) -> int:
-        """The last firing of a rule that the tables hold."""
+        """Return the last firing of a rule that the tables hold."""
         counts = MARKS.counts(rule.generation, rule.n, rule.failed, own=True)
         ((last,),) = self.session.rows(
             f"SELECT max(firing) FROM {relation_name(self.waiting.firings)} WHERE {counts}"
@@ -129,9 +132,9 @@ class Baselines:
         return -1 if last is None else int(last)
 
     def refuse_other_generation(self, rule: RuleRead) -> None:
-        """Raise where a table holds what an earlier table of a rule has fired, above its baseline.
+        """Raise BaselineGap where a table holds an earlier rule table's firings above its baseline.
 
-        The rule looks at these commits once more, or never: both is wrong.
+        The rule looks at these commits once more, or never: both are wrong.
         """
         generation, _ = self.life.begin.get(rule.relation, (rule.generation, -1))
         if generation == rule.generation:
@@ -159,5 +162,5 @@ class Baselines:
 
 
 def unheld_rules(rules: Sequence[RuleRead]) -> list[RuleRead]:
-    """Rules as if no table held any of their firings."""
+    """Return rules as if no table held any of their firings."""
     return [replace(rule, baseline=-1) for rule in rules]

@@ -1,10 +1,10 @@
-"""Batches that close by the clock, formed of all that waits by one aggregate a key.
+"""Forms the batches that close by the clock of all waiting firings, by one aggregate a key.
 
     open      the oldest firing that waits; the batch is released when it has waited long enough
     close     firings of the same commit, and all that were committed before the release, go in
     next      what was committed at the release or later opens the next batch
 
-That is what a processor that stands ready would have executed, whenever runs happen (rules,
+So the batches are those of a processor that is always ready, whenever runs happen (rules,
 section 6). A fold over the commits of a key, in their order, carries the batches so far and the
 open one. A list that grows by one is copied each time, so that the batches are put into lists of
 ``CHUNK`` first: the cost is that of the number of firings, and not of its square.
@@ -25,10 +25,10 @@ _TYPES = (
 
 
 def closed_by_clock(pending: str, rules: Sequence[str]) -> str:
-    """A SELECT of the batches of all keys; ``pending`` is one of the firings that wait, by key.
+    """Return a SELECT of the batches of all keys; ``pending`` selects waiting firings, by key.
 
-    The order of a rule's firings by number and by time is the same: where one has come late, with
-    an earlier time, it counts as of the latest time before it.
+    The order of a rule's firings by number and by time is the same: a late firing, with an earlier
+    time, counts as of the latest time before it.
     """
     bounds = [name for place in range(len(rules)) for name in (f"after_{place}", f"until_{place}")]
     kinds = [f"{name}: {kind}" for name, kind in zip(_SHOWN, _TYPES, strict=True)]
@@ -63,7 +63,7 @@ def closed_by_clock(pending: str, rules: Sequence[str]) -> str:
 
 
 def _fold(commits: str, batch: str, bounds: Sequence[str]) -> str:
-    """The batches of a key as an array, from an array of its commits in their order."""
+    """Return SQL for the batches of a key as an array, from an array of its commits in order."""
     opened = [*(f"x.{name}" for name in _SHOWN), *(f"x.{name}" for name in bounds)]
     grown = ["a.now.place", "a.now.release", "a.now.firings + x.firings", "a.now.rows + x.rows",
              "greatest(a.now.depth, x.depth)"]  # fmt: skip

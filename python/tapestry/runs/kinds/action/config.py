@@ -12,7 +12,7 @@ from tapestry.runs.model.values import Values, choice, length, texts, whole_numb
 
 
 def _switch() -> Values:
-    """Yes or no; no by default."""
+    """Return the reader of yes or no; no is the default."""
     words = choice("false", "true")
 
     def read(key: str, value: object, zone: tzinfo) -> bool:
@@ -22,7 +22,7 @@ def _switch() -> Values:
 
 
 def _together() -> Values:
-    """One statement for many batches: where that is the same, always, or never."""
+    """Return the reader of `together`: many batches at once if equal, always, or never."""
     words = choice("auto", "true", "false")
 
     def read(key: str, value: object, zone: tzinfo) -> str:
@@ -150,13 +150,13 @@ class ActionConfig(ReturnedRows, ChainKeys, OrderKeys):
 
     @property
     def unit(self) -> str:
-        """By what the rows of a batch are told, as a text: JSON of the columns; "": nothing."""
+        """The unit of batching as text: JSON of its columns; "" where each firing is a batch."""
         named = json.dumps([name.lower() for name in self.unique_on])
         return named if self.unique or self.unique_on else ""
 
 
 def with_unit(config: ActionConfig, unit: str) -> ActionConfig:
-    """The keys with another unit (``ActionConfig.unit``)."""
+    """Return the keys with another unit (``ActionConfig.unit``)."""
     columns = tuple(json.loads(unit)) if unit else ()
     return replace(config, unique=unit == "[]", unique_on=columns)
 
@@ -166,5 +166,5 @@ KEYS = KindKeys((COMMON["every"], COMMON["priority"]), ActionConfig)
 
 
 def config_of(own: object) -> ActionConfig:
-    """The keys of the kind's own of a model's configuration."""
+    """Return an action's own keys of a model's configuration."""
     return own if isinstance(own, ActionConfig) else ActionConfig()

@@ -19,8 +19,8 @@ class CurrentBatch:
         The value of each column of `unique_on` as text, None for NULL; empty where the batch has
         no key.
     idempotency_key
-        The same at each attempt, and another one for each other batch: a service that is told it
-        can leave out what it has done already.
+        The same at each attempt, and different for each batch: a service that is given it can skip
+        work that it has done already.
     attempt
         1 when the batch is executed first.
     release
@@ -36,7 +36,7 @@ class CurrentBatch:
     reads: Callable[[str], Any]
 
     def bound(self, name: str) -> Any:
-        """Give the rows of the batch in a bound table, by the table's name, as a dataframe.
+        """Return the rows of the batch in a bound table, by the table's name, as a dataframe.
 
         They are those of all rules of the action. Raises ConfigurationError for another name.
         """
@@ -48,7 +48,7 @@ CURRENT: ContextVar[CurrentBatch] = ContextVar("batch")
 
 
 def batch() -> CurrentBatch:
-    """Give the batch that the function is called for.
+    """Return the batch that the function is called for.
 
     Raises ConfigurationError where no function of an action is called.
     """

@@ -4,7 +4,7 @@
     rule → action     the firings of the rule go to the action
     action → table    the action writes the table
 
-A circle of these never ends by itself but where a condition ends it; so it has to be allowed.
+Such a circle ends only where a condition ends it; so it has to be allowed.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Triggered:
     """A rule or an action, by what a project says of it.
 
     above
-        What triggers it: tables of a rule, rules of an action.
+        The tables that trigger a rule, the rules that trigger an action.
     writes
         The tables that an action writes.
     allowed
-        May it be part of a circle?
+        Whether it may be part of a circle.
     """
 
     above: Collection[str]
@@ -42,7 +42,7 @@ class Triggered:
 
 
 def written_in(text: str) -> tuple[str, ...]:
-    """The targets of the statements of an action before it is rendered: names, or `{{ … }}`.
+    """Return the targets in an action's unrendered statements: names, or `{{ … }}`.
 
     >>> written_in("merge into {{ ref('a') }} as t using m on true; -- insert into b")
     ("{{ ref('a') }}",)
@@ -65,7 +65,7 @@ def refuse_cycle(name: str, nodes: Mapping[str, Triggered]) -> None:
 
 
 def _back_to(name: str, path: Sequence[str], nodes: Mapping[str, Triggered]) -> list[str] | None:
-    """A path of rules and actions from the last of one back to its first; None: there is none."""
+    """Return a path of rules and actions from a path's last back to its first; None: none."""
     last = nodes[path[-1]]
     if last.allowed:
         return None

@@ -1,4 +1,4 @@
-"""An action step by step: its rules, what makes a batch, what it writes, and its statements.
+"""Explains an action step by step: its rules, its unit, the tables it writes, its statements.
 
 The statements are those of the batch that is released next, or of all firings so far where none
 waits; without a run of its rules they are the author's.
@@ -34,7 +34,7 @@ from tapestry.words import counted
 
 
 def explain_action(session: Session, model: Model, invocation: Invocation) -> Explained:
-    """The steps of the action's next run."""
+    """Return the steps of the action's next run."""
     config, parts = config_of(model.config.own), parts_of(model)
     queue = queue_of(session, model, invocation)
     steps = [
@@ -48,7 +48,7 @@ def explain_action(session: Session, model: Model, invocation: Invocation) -> Ex
 
 
 def unit_of(config: ActionConfig) -> str:
-    """The unit of batching, in a sentence."""
+    """Return a sentence on the unit of batching."""
     if config.unique:
         return "All firings that wait are one batch."
     if config.unique_on:
@@ -129,7 +129,7 @@ def _statements(
 
 
 def _of_all(rules: Sequence[RuleRead]) -> ActionBatch | None:
-    """A batch of all firings so far, for what is shown; None where no rule has run."""
+    """Return a batch of all firings so far, to be shown; None where no rule has run."""
     if not rules:
         return None
     cut = {rule.relation: rule.cut(rule.baseline, 2**62) for rule in rules}

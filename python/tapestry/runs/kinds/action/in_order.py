@@ -1,10 +1,10 @@
-"""The batches of a round are executed in their order: one by one, or in waves.
+"""Executes the batches of a round in their order: one by one, or in waves.
 
     one        alone, under a transaction of its own
-    wave       all that one statement executes, where that is what they do one by one
+    wave       batches in one statement, where that is equal to executing them one by one
 
-Batches of one key go strictly in the order of opening. Those behind one that has failed wait as
-they are cut, and so does all that is not begun in time: no attempt is counted.
+Batches of one key go strictly in the order of opening. Those behind a failed one wait as they are
+cut, and so do all that are not begun in time: no attempt is counted.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ InOneWave = Callable[[Sequence[ActionBatch], bool], list[ActionBatch] | None]
 
 @dataclass
 class BatchesInOrder:
-    """How they are executed.
+    """The ways of executing a round's batches.
 
     alone
         Executes a batch.
     wave
-        Executes a wave, or, where that must not be any more, says what has become of it; None: its
+        Executes a wave, or, where that is no longer allowed, says what has become of it; None: its
         batches are to be executed one by one.
     until
         When nothing is begun any more, by the monotonic clock.
@@ -43,7 +43,7 @@ class BatchesInOrder:
     def execute(
         self, batches: Sequence[ActionBatch], opened: Iterable[ActionBatch]
     ) -> list[ActionBatch]:
-        """Execute them; ``opened`` are all that are not over, with those."""
+        """Execute the batches; ``opened`` are all that are not over, including them."""
         sizes = Counter((one.m, one.wave) for one in opened)
         left = list(batches)
         while left:
@@ -60,7 +60,7 @@ class BatchesInOrder:
         return self.ended
 
     def next_wave(self, left: list[ActionBatch], size: int) -> list[ActionBatch]:
-        """Execute the wave of the first batch; what is left then."""
+        """Execute the wave of the first batch; return the batches that are left then."""
         name = (left[0].m, left[0].wave)
         members = [one for one in left if (one.m, one.wave) == name]
         whole = len(members) == size and self.free(members, left)
@@ -71,7 +71,7 @@ class BatchesInOrder:
         return [one for one in left if (one.m, one.wave) != name]
 
     def free(self, members: Sequence[ActionBatch], left: Sequence[ActionBatch]) -> bool:
-        """Has no batch to be executed after one of its key that is not over?"""
+        """Return whether no batch has to wait for one of its key that is not over."""
         first: dict[str | None, ActionBatch] = {}
         for one in left:
             first.setdefault(one.key, one)
@@ -81,7 +81,7 @@ class BatchesInOrder:
         )
 
     def note(self, ended: Iterable[ActionBatch]) -> None:
-        """Remember what has become of batches."""
+        """Remember the outcomes of batches."""
         for one in ended:
             self.ended.append(one)
             if one.event.what != DONE and one.key is not None:

@@ -34,7 +34,7 @@ class Action:
     def plan(
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
     ) -> Plan:
-        """Decide; writes nothing. Raises ConfigurationError for an action that cannot be run."""
+        """Return the plan; writes nothing. Raises ConfigurationError for an invalid action."""
         config = config_of(model.config.own)
         if config.unique and config.unique_on:
             raise ConfigurationError(
@@ -74,13 +74,13 @@ class Action:
     def explain(
         self, session: Session, model: Model, invocation: Invocation, stored: bool
     ) -> Explained:
-        """How its batches are made and executed."""
+        """Return how its batches are made and executed."""
         return explain_action(session, model, invocation)
 
     def audit(
         self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
     ) -> Audited:
-        """An action has no table of its own to be checked."""
+        """Raise NotRunYet: an action has no table of its own to be checked."""
         raise NotRunYet(
             f"{model.name} is an action: what it writes are tables of others",
             hint="verify the table that it writes",

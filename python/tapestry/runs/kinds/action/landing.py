@@ -1,4 +1,4 @@
-"""A statement of an action lands once, under a transaction with a name of its own."""
+"""Executes a statement of an action so that it lands once, under a transaction of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOREVER = 1_000_000
 
 @dataclass(frozen=True)
 class Landing:
-    """The transaction of a statement, what its commit says of itself, and how long it may take."""
+    """The transaction of a statement, the note of its commit, and how long it may take."""
 
     name: str
     note: Mapping[str, Any]
@@ -32,36 +32,37 @@ class Landing:
 
     @property
     def run_id(self) -> str:
-        """Names a batch among those of all lives of its action."""
+        """The name of a batch, unique among all lives of its action."""
         return str(self.note["batch"])
 
     @property
     def settings(self) -> dict[str, str]:
-        """Those of a session in which the statement lands once, and says whose it is."""
+        """The settings of a session in which the statement lands once, with a note."""
         said = {**self.note, "run_id": self.run_id}
         return {APP_ID: self.name, APP_VERSION: "1", METADATA: json.dumps({"tapestry": said})}
 
     @property
     def beside(self) -> dict[str, str]:
-        """Those for what a function in Python does besides: it lands whenever it is done."""
+        """The settings for a Python function's other writes: they land whenever they are done."""
         return {METADATA: json.dumps({"tapestry": self.note})}
 
 
 @dataclass(frozen=True)
 class DerivedTargets:
-    """The derived tables that an action writes, by name the generation, when its rules were read.
+    """The derived tables that an action writes: name -> generation, when its rules were read.
 
-    What a table holds already is told by how it was built. A batch that was begun for one must not
-    land in another, which holds more. Delta refuses what was begun before the table was written
-    anew; what is begun after that is refused here. A commit says which generation it is of: one
-    that slipped in between the two is found by the next run of the table, which builds it again.
+    The generation tells which firings a table already holds. A batch that was begun for one must
+    not land in another, which holds more. Delta refuses a statement that was begun before the table
+    was written anew; one that is begun after that is refused here. A commit says which generation
+    it is of: one that slipped in between is found by the next run of the table, which builds it
+    again.
     """
 
     generations: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def there(cls, session: Session, written: Sequence[str]) -> DerivedTargets:
-        """Look at the tables that are written."""
+        """Return the derived tables among those that are written."""
         found = {name: look(session, name) for name in written}
         return cls(
             {
@@ -97,10 +98,10 @@ def land(session: Session, how: Landing, statement: Sql) -> None:
 
 
 def apart(session: Session, settings: Mapping[str, str]) -> AbstractContextManager[Session]:
-    """A session of its own with these settings.
+    """Open a session of its own with these settings.
 
-    Raises ConfigurationError where the engine has none: the settings of a shared one would hit the
-    statements of others.
+    Raises ConfigurationError where the engine has none: the settings of a shared one would affect
+    the statements of others.
     """
     if session.can.apart is None:
         raise ConfigurationError(

@@ -1,11 +1,11 @@
-"""The life of an action: which firings of its rules are its own, and by what batches are told.
+"""The life of an action: which firings of its rules belong to it, and by which unit of batching.
 
 begin   the first run of the action, a --full-refresh, another unit of batching
-unit    what the rows of a batch have in common (`unique`, `unique_on`): what batches of one unit
-        have taken says nothing to those of another one, whose keys are others
+unit    what the rows of a batch have in common (`unique`, `unique_on`): the batches of one unit
+        say nothing about those of another one, which has other keys
 
 So a life ends where the unit changes. The next one begins behind the firings that were taken, and
-nothing may wait then: its batches would be made of rows of which some were acted upon.
+no firing may wait then: its batches would have rows of which some were acted upon.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST = 10_000
 
 @dataclass(frozen=True)
 class LivesOfAction:
-    """Finds the life in which a run of an action is; writes nothing."""
+    """Finds the life to which a run of an action belongs; writes nothing."""
 
     session: Session
     model: Model
@@ -43,14 +43,14 @@ class LivesOfAction:
 
     @property
     def unit(self) -> str:
-        """The unit of the batches, as the author says it now."""
+        """The unit of batching in the author's present configuration."""
         return config_of(self.model.config.own).unit
 
     def of_run(self, last: ActionLife | None, anew: bool) -> ActionLife:
-        """The life of a run after the ``last`` one; the same one where nothing makes it another.
+        """Return the life of a run after the ``last`` one, or that one if nothing begins another.
 
-        ``anew``: the author wants a new one, and what waits is dropped. Raises ConfigurationError
-        where the unit is another one, and batches of the former one wait.
+        ``anew``: the author wants a new one, and waiting batches are dropped. Raises
+        ConfigurationError where the unit has changed, and batches of the former one wait.
         """
         if last is None:
             begin = {one.relation: (one.generation, self.first_begin(one)) for one in self.rules}
@@ -75,10 +75,10 @@ class LivesOfAction:
         return ActionLife(last.action, name, last.number + 1, begin, self.unit)
 
     def first_begin(self, rule: RuleRead) -> int:
-        """The firing of a rule up to which they are none of an action that is new to it.
+        """Return the last firing of a rule that does not count for an action that is new to it.
 
-        Of a rule that has run more than once the firings so far are none of it, but where they are
-        for a derived table, which says itself what it holds.
+        The earlier firings of a rule that has run more than once do not count, except for a derived
+        table, which itself says which it holds.
         """
         if rule.n <= 1 or rule.baseline >= 0:
             return -1
@@ -91,22 +91,22 @@ class LivesOfAction:
         return newest
 
     def newest(self, rule: RuleRead) -> int:
-        """The newest firing of a rule; -1: there is none."""
+        """Return the newest firing of a rule; -1: there is none."""
         every = replace(rule, baseline=-1)
         waiting = self.waiting(ActionLife("", "", 0, {}), [every])
         return waiting.newest().get(rule.relation, -1)
 
     def waiting(self, life: ActionLife, rules: Sequence[RuleRead]) -> WaitingFirings:
-        """The firings of rules that wait in a life, in batches of its unit."""
+        """Return the firings of rules that wait in a life, in batches of its unit."""
         config = with_unit(config_of(self.model.config.own), life.unit or "")
         return WaitingFirings(self.session, self.model, config, life, rules, self.invocation)
 
     def spent_rows(self, waiting: WaitingFirings) -> SpentRows:
-        """The rows of the rules that are over, beside those that wait in a life."""
+        """Return the rules' rows that are over, beside those that wait in a life."""
         return SpentRows(self.session, self.invocation, self.batches, self.rules, waiting)
 
     def tell_dropped(self, last: ActionLife) -> None:
-        """Warn of what a life leaves behind that ends by a --full-refresh."""
+        """Warn of the waiting batches of a life that ends by a --full-refresh."""
         many = self.left(last, self.rules)
         if many:
             logger.warning(
@@ -115,7 +115,7 @@ class LivesOfAction:
             )  # fmt: skip
 
     def left(self, last: ActionLife, rules: Sequence[RuleRead]) -> int:
-        """How many batches of a life are not over, or wait."""
+        """Return how many batches of a life are not over, or wait."""
         columns = with_unit(config_of(self.model.config.own), last.unit or "").unique_on
         known = [one for one in rules if has_columns(one, columns)]
         waiting = self.waiting(last, known).due(LAST, MOST) if known else []
@@ -137,16 +137,16 @@ class LivesOfAction:
             )
 
     def is_known(self, last: ActionLife, rule: RuleRead) -> bool:
-        """May batches of a life have taken firings of a rule's present table?"""
+        """Return whether batches of a life may have taken firings of a rule's present table."""
         begun = last.begin.get(rule.relation, ("",))[0]
         return rule.generation == begun or rule.generation in self.batches.generations(
             last, rule.relation
         )
 
     def behind_taken(self, last: ActionLife) -> dict[str, tuple[str, int]]:
-        """By rule: where a life begins after one in which nothing waits any more.
+        """Return, by rule, where a life begins after one in which nothing waits any more.
 
-        Of a rule that was built again, and of which nothing was taken yet, at the same place.
+        For a rule that was built again and whose firings were not taken yet, that is unchanged.
         """
         begin = dict(last.begin)
         for rule in self.rules:

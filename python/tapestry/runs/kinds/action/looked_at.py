@@ -1,7 +1,7 @@
 """The instant up to which the rules of an action have looked at all commits of their tables.
 
 A batch that closes by the clock is only known once no rule can still find a commit before its
-release: else which firings are in it would depend on when the rules ran.
+release: else its firings would depend on when the rules ran.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tapestry.runs.sources.transactions import times_of
 def looked_until(
     session: Session, invocation: Invocation, rules: Iterable[RuleRead], t: datetime
 ) -> datetime:
-    """The time of the first commit that a rule has not looked at, t at most."""
+    """Return the time of the first commit that a rule has not looked at, t at most."""
     for rule in rules:
         found = invocation.pins.of(session, rule.table)
         if not isinstance(found, Pinned) or found.pin.version <= rule.position:

@@ -68,7 +68,7 @@ LONGEST_BACKOFF = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class Performed(Outcome):
-    """A run of an action has executed these."""
+    """The outcome of a run of an action, with the batches that it has executed."""
 
     batches: int = 0
     firings: int = 0
@@ -86,9 +86,9 @@ class Perform(OwnRun):
     """The next run of an action, which carries itself out.
 
     anew
-        A life of its own begins: what waits is dropped.
+        A life of its own begins: waiting batches are dropped.
     at_once
-        What is not released yet, or waits for its next attempt, is due, too.
+        Batches that are not released yet, or wait for their next attempt, are due, too.
     """
 
     model: Model
@@ -131,13 +131,13 @@ class BatchRound:
         return BatchesOfAction(self.session, table, self.model.relation, self.config.deadline)
 
     def run(self, anew: bool) -> Outcome:
-        """The same as ``Perform.carry_out``."""
+        """Execute the batches that are due (``Perform.carry_out``)."""
         written = targets_of(self.model)
         targets = DerivedTargets.there(self.session, written)
         return replace(self, targets=targets).run_for(written, anew)
 
     def run_for(self, written: Sequence[str], anew: bool) -> Outcome:
-        """The same, of an action that writes these tables."""
+        """Execute the batches that are due, of an action that writes these tables."""
         parts = parts_of(self.model)
         rules = read_rules(self.session, self.model, self.invocation, written)
         if rules is None:
@@ -179,7 +179,7 @@ class BatchRound:
         return self.told(ended, blocking)
 
     def life(self, rules: Sequence[RuleRead], anew: bool) -> ActionLife:
-        """The life of the action, begun where this run is the first one in it."""
+        """Return the life of the action, begun where this run is the first one in it."""
         last = self.batches.life()
         found = self.lives(rules).of_run(last, anew)
         if found == last:
@@ -189,15 +189,15 @@ class BatchRound:
         return self.batches.begin_life(found, now_utc())
 
     def lives(self, rules: Sequence[RuleRead]) -> LivesOfAction:
-        """The lives of the action, over its rules as they stand."""
+        """Return the lives of the action, over its rules as they stand."""
         return LivesOfAction(self.session, self.model, self.invocation, self.batches, rules)
 
     def waiting(self, life: ActionLife, rules: Sequence[RuleRead]) -> WaitingFirings:
-        """The firings of rules that wait in a life."""
+        """Return the firings of rules that wait in a life."""
         return WaitingFirings(self.session, self.model, self.config, life, rules, self.invocation)
 
     def again(self, opened: Sequence[ActionBatch], rules: Sequence[RuleRead]) -> list[ActionBatch]:
-        """Batches that are open from before, and are to be executed now.
+        """Return the batches, open from before, that are to be executed now.
 
         None before an earlier one of its key: they are in the order in which they were opened, a
         replayed one with what was behind it.
@@ -219,19 +219,19 @@ class BatchRound:
         return found
 
     def rests(self, last: BatchEvent, now: datetime) -> bool:
-        """Is a batch with this last event left as it is now?"""
+        """Return whether a batch with this last event is left as it is now."""
         if last.what == CLAIMED:
             return last.lease_until is None or last.lease_until > now
         t = LAST if self.at_once else self.invocation.clock.instant
         return last.what == DEAD or (last.what == FAILED and self.waits_until(last) > t)
 
     def waits_until(self, failed: BatchEvent) -> datetime:
-        """When a batch that has failed is executed again, by t."""
+        """Return when a failed batch is executed again, by t."""
         assert failed.lease_until is not None
         return failed.lease_until
 
     def leased(self, attempt: int, now: datetime, claim_id: str) -> BatchEvent:
-        """A batch is in the hands of this run."""
+        """Return the event of a batch that this run holds."""
         # None is begun after the timeout, and each is stopped when it has taken as long.
         lease_until = now + 4 * self.config.timeout
         return BatchEvent(CLAIMED, attempt, claim_id, lease_until, now)
@@ -239,7 +239,7 @@ class BatchRound:
     def due(
         self, waiting: WaitingFirings, opened: Sequence[ActionBatch], taken: int
     ) -> list[ActionBatch]:
-        """The batches that are due, and that nobody has claimed.
+        """Return the batches that are due, and that nobody has claimed.
 
         ``opened`` are those that are not over, of which ``taken`` are executed in this run already.
         """
@@ -250,7 +250,7 @@ class BatchRound:
         return waiting.due(by, most, self.held(opened, waiting.rules))
 
     def claimed(self, one: WaveOfRound, due: Sequence[ActionBatch]) -> list[ActionBatch]:
-        """The batches, claimed by this run; none where another process was faster."""
+        """Return the batches, claimed by this run; none where another process was faster."""
         if not due:
             return []
         m = self.batches.last_round(one.life) + 1
@@ -260,7 +260,7 @@ class BatchRound:
         return taken if self.batches.claim_round(one.life, taken) else []
 
     def held(self, opened: Sequence[ActionBatch], rules: Sequence[RuleRead]) -> set[str]:
-        """Keys of batches that are not over: those behind them wait."""
+        """Return the keys of batches that are not over: later batches of these keys wait."""
         blocks = blocks_key(self.config, rules)
         waits = (one.key for one in opened if one.event.what != DEAD or blocks)
         return {key for key in waits if key is not None}
@@ -268,7 +268,7 @@ class BatchRound:
     def blocking(
         self, opened: Sequence[ActionBatch], rules: Sequence[RuleRead]
     ) -> list[ActionBatch]:
-        """The dead batches behind which rows of their keys wait."""
+        """Return the dead batches behind which rows of their keys wait."""
         dead = [one for one in opened if one.event.what == DEAD and one.key is not None]
         return dead if blocks_key(self.config, rules) else []
 
@@ -279,7 +279,7 @@ class BatchRound:
         parts: Sequence[ActionStatement],
         batch: ActionBatch,
     ) -> ActionBatch:
-        """Execute a batch: what has become of it."""
+        """Execute a batch; return it with its outcome."""
         began = monotonic()
         try:
             self.refuse_loop(batch)
@@ -290,7 +290,7 @@ class BatchRound:
         return batch.became(DONE, now_utc(), monotonic() - began)
 
     def failed(self, batch: ActionBatch, error: Exception, seconds: float) -> ActionBatch:
-        """A batch has failed: it is tried again later, or it is dead."""
+        """Return a failed batch: it is tried again later, or it is dead."""
         said, event = without_stack(str(error)), batch.event
         logger.warning("%s: batch %s failed: %s", self.model.name, batch.place, said)
         if isinstance(error, RuleLoop):  # dead without an attempt
@@ -334,19 +334,19 @@ class BatchRound:
             land(self.session, how, again.executed(part, rows, said))
 
     def note(self, life: ActionLife, batches: Sequence[ActionBatch], place: str) -> dict[str, Any]:
-        """The note that a commit of batches bears, as rules that look at its table read it."""
+        """Return the note of a commit of batches, for rules that look at its table."""
         depth = max(one.depth for one in batches) + 1
         t = micros(self.invocation.clock.instant)
         said = {"action": life.action, "batch": f"{life.id}/{place}", "depth": depth, "t": t}
         return {**said, **self.targets.note}
 
     def landing(self, name: str, note: Mapping[str, Any]) -> Landing:
-        """How a statement of the action lands; raises ActionFailed where a table is another one."""
+        """Return how a statement lands; raise ActionFailed where a table was built anew."""
         self.targets.refuse_built_anew(self.session)
         return Landing(f"tapestry.{self.model.relation}:{name}", note, self.config.timeout)
 
     def refuse_gone(self, rules: Sequence[RuleRead], batch: ActionBatch) -> None:
-        """Raise where the rows of a batch went with the former table of a rule."""
+        """Raise where the rows of a batch were removed with the former table of a rule."""
         there = {rule.relation: rule.generation for rule in rules}
         for relation, cut in batch.cut.items():
             if there.get(relation) != cut.generation:
@@ -356,7 +356,7 @@ class BatchRound:
                 )
 
     def told(self, ended: Sequence[ActionBatch], blocking: Sequence[ActionBatch]) -> Outcome:
-        """Tell what the run has done.
+        """Return the outcome of the run.
 
         Raises ActionFailed where a batch is dead now, or blocks its key since an earlier run.
         """

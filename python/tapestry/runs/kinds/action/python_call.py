@@ -1,12 +1,12 @@
-"""A function in Python, called with the rows of one batch; what it returns is written.
+"""Calls a function in Python with the rows of one batch, and writes the rows that it returns.
 
-    call     in a thread with a deadline, in a session of its own: what the function sets or names
-             there is seen by nobody else, and what it writes itself is not the batch's write
+    call     in a thread with a deadline, in a session of its own: settings and names that the
+             function makes there are private, and its own writes are not the batch's write
     stage    the returned rows are computed once, and kept by Spark until they are written
     write    one statement under the batch's transaction (``returned_rows``)
 
-A batch may be executed again after a kill. Where its statement has landed the function is not even
-called: it would see what it has written itself. Else it is, with the same idempotency key; should
+A batch may be executed again after a kill. If its statement has landed, the function is not even
+called, as it would see its own writes. Else it is called with the same idempotency key; should
 another process be faster meanwhile, the statement is skipped by Delta.
 """
 
@@ -52,11 +52,11 @@ class FunctionCall:
     """A call of an action's function with the rows of one batch.
 
     said
-        By name: what the batch says of itself (``said_of``).
+        The values of `batch('…')` by name (``said_of``).
     settings
-        Those of the session in which the returned rows are written: the batch's transaction.
+        The settings of the session in which the returned rows are written: the batch's transaction.
     run_id
-        What the commit of these rows says of itself.
+        The name in the note of these rows' commit.
     """
 
     model: Model
@@ -76,9 +76,9 @@ class FunctionCall:
         apart: Callable[[], AbstractContextManager[Session]],
         ready: Callable[[], None] = lambda: None,
     ) -> None:
-        """Call the function and write what it returns; ``apart`` opens a session of its own.
+        """Call the function and write the rows it returns; ``apart`` opens a session of its own.
 
-        ``ready`` is called before it is written.
+        ``ready`` is called before they are written.
 
         Raises ActionFailed, with the line, where the function raises or returns what cannot be
         written; ActionTimedOut where it is not done in time.
@@ -118,12 +118,12 @@ class FunctionCall:
                 spark.catalog.dropTempView(view.strip("`"))
 
     def has_landed(self, own: Session, table: str) -> bool:
-        """Does one of the newest commits of a table say that it is the write of this batch?"""
+        """Return whether one of the newest commits of a table is the write of this batch."""
         commits = newest_commits(own, table, LOOK_BACK)
         return any(one.run_id == self.run_id for one in commits)
 
     def spark_of(self, own: Session) -> Any:
-        """Give the session as the function is to see it.
+        """Return the session as the function is to see it.
 
         Raises ConfigurationError where the connection takes SQL only.
         """
@@ -138,9 +138,9 @@ class FunctionCall:
         return frame("SELECT 1").sparkSession
 
     def read_texts(self, own: Session) -> dict[str, Sql]:
-        """By relation that the function names: a SELECT of what it sees there.
+        """Return, by relation that the function names, a SELECT of the rows it sees there.
 
-        Of a rule these are the rows of the batch; any other table is as it stands now.
+        For a rule these are the rows of the batch; any other table is read as it stands now.
         """
         found: dict[str, Sql] = {}
         bound = {in_session(plain(rule.relation)): rule for rule in self.rules}
@@ -154,7 +154,7 @@ class FunctionCall:
         return found
 
     def call(self, spark: Any, reads: Mapping[str, Sql]) -> Any:
-        """Call the function: what it returns."""
+        """Call the function and return its result."""
         names = bound_names(self.rules)
 
         def bound(name: str) -> Any:
@@ -187,7 +187,7 @@ class FunctionCall:
             raise self.raised(error) from error
 
     def stage_rows(self, spark: Any, returned: Any, view: Sql) -> list[tuple[str, str]] | None:
-        """Compute what the function has returned: the columns of the view that has the rows.
+        """Compute the returned rows; return the columns of the view that has them.
 
         None where there is nothing to be written.
         """
@@ -210,7 +210,7 @@ class FunctionCall:
         return [(str(name), str(kind)) for name, kind in kept.dtypes]
 
     def as_frame(self, spark: Any, returned: Any) -> Any:
-        """Give what the function has returned as a DataFrame of Spark; None where that is None.
+        """Return the function's result as a DataFrame of Spark; None where that is None.
 
         Raises ActionFailed for anything else.
         """
@@ -228,7 +228,7 @@ class FunctionCall:
         )
 
     def raised(self, error: Exception) -> TapestryError:
-        """Give an error that the function has raised as one of ours, with its line."""
+        """Return an error that the function has raised as one of ours, with its line."""
         if isinstance(error, TapestryError):
             return error
         line = _line_in(error.__traceback__, self.model.file)
@@ -244,13 +244,13 @@ class FunctionCall:
 
 
 def _line_in(raised: TracebackType | None, file: str) -> int:
-    """The line of a file that was executed last; 0: none was."""
+    """Return the line of a file that was executed last; 0: none was."""
     lines = [one.lineno or 0 for one in traceback.extract_tb(raised) if one.filename == file]
     return lines[-1] if lines else 0
 
 
 def pinned(session: Session, relation: str) -> Sql:
-    """Give a SELECT of a table as it stands now, whenever it is read; a view is as it is then."""
+    """Return a SELECT of a table pinned at its present version; a view is not pinned."""
     try:
         seen = look(session, relation)
     except TargetChanged:
@@ -265,7 +265,7 @@ def pinned(session: Session, relation: str) -> Sql:
 
 
 def targets_of(model: Model) -> tuple[str, ...]:
-    """Give the relations that an action writes, as far as they can be told."""
+    """Return the relations that an action writes, as far as they can be told."""
     said = config_of(model.config.own).writes
     if is_python(model):
         return returned_to(model, said)
@@ -274,5 +274,5 @@ def targets_of(model: Model) -> tuple[str, ...]:
 
 
 def parts_of(model: Model) -> tuple[ActionStatement, ...]:
-    """Give the statements of an action; none of one in Python."""
+    """Return the statements of an action; none of one in Python."""
     return () if is_python(model) else statements_in(model.sql, model.file)

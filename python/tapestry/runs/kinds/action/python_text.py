@@ -1,6 +1,6 @@
 """The text of an action in Python: a dbt Python model as dbt compiles it.
 
-Behind the author's text dbt puts functions that read what the model names in `dbt.ref` and
+After the author's text dbt puts functions that read the relations named in `dbt.ref` and
 `dbt.source`: each has a dictionary from the name to the relation.
 """
 
@@ -20,12 +20,12 @@ _DEFINED = "\ndef ref(*args, **kwargs):\n"
 
 
 def is_python(model: Model) -> bool:
-    """Is an action a function in Python? dbt, too, tells by the name of the file."""
+    """Return whether an action is a function in Python, by the file's name, as dbt does."""
     return model.file.lower().endswith(".py")
 
 
 def named_relations(text: str) -> dict[str, str]:
-    """Give what a compiled text names in `dbt.ref` and `dbt.source`: the name -> the relation."""
+    """Return the relations named in a compiled text's `dbt.ref` and `dbt.source`, by name."""
     found: dict[str, str] = {}
     ours = text[text.rfind(_DEFINED) :] if _DEFINED in text else ""
     for one in _NAMED.finditer(ours):
@@ -34,7 +34,7 @@ def named_relations(text: str) -> dict[str, str]:
 
 
 def returned_to(model: Model, writes: Sequence[str]) -> tuple[str, ...]:
-    """Give the relations that `writes` names, each a name that the model gives to `dbt.ref`.
+    """Return the relations that `writes` names, each a name that the model gives to `dbt.ref`.
 
     Raises ConfigurationError for one that it does not.
     """

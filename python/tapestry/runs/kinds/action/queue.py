@@ -1,7 +1,7 @@
 """The batches that wait for an action now: those not claimed yet, and those not over.
 
-Nothing is written. A batch that waits is what its run would claim if it were due; until then its
-rows may still become more.
+Nothing is written. A waiting batch is what a run would claim if it were due; until then it may
+get more rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ActionQueue:
     attempts
         When each of those is executed again, by its place.
     held
-        The keys of which nothing is claimed before an earlier batch is over.
+        The keys whose later batches are not claimed before an earlier one is over.
     """
 
     rules: tuple[RuleRead, ...] = ()
@@ -48,17 +48,17 @@ class ActionQueue:
 
     @property
     def next_release(self) -> datetime | None:
-        """When the first batch that waits is released; None: none waits."""
+        """The release of the first waiting batch; None: none waits."""
         return min((one.release for one in self.waiting), default=None)
 
     @property
     def next_due(self) -> datetime | None:
-        """When a run has something to do; None: not before a rule fires."""
+        """The instant at which a run has something to do; None: not before a rule fires."""
         released = (one.release for one in self.waiting if one.key not in self.held)
         return min([*released, *(at for _, at in self.attempts)], default=None)
 
     def due(self, t: datetime) -> list[ActionBatch]:
-        """The batches that a run at t would execute."""
+        """Return the batches that a run at t would execute."""
         again = {place for place, at in self.attempts if at <= t}
         found = [one for one in self.opened if one.place in again]
         return [
@@ -68,9 +68,9 @@ class ActionQueue:
 
 
 def queue_of(session: Session, model: Model, invocation: Invocation) -> ActionQueue:
-    """Look at what waits for an action.
+    """Return the batches that wait for an action.
 
-    Raises what a run of the action would of its rules.
+    Raises the errors that a run of the action would raise for its rules.
     """
     run = BatchRound(session, model, invocation)
     written = targets_of(model)

@@ -5,10 +5,10 @@
     WHEN MATCHED THEN DELETE                        all rows of a key that has more, or less
     WHEN NOT MATCHED AND s._op <> 'd' THEN INSERT   its rows in the answer
 
-Keys are those of the bound rows of the batch; of them only those whose rows differ are written. The
-query is evaluated over the versions up to which the rules had looked when the batch was claimed:
-whatever was lost or came twice, afterwards the rows are what the query says there, and so they are
-if the batch is executed again. A source that no rule looks at is read as it is.
+Keys are those of the bound rows of the batch; only keys whose rows differ are written. The query is
+evaluated over the versions up to which the rules had looked when the batch was claimed: whatever
+was lost or came twice, the rows are afterwards those of the query there, and so they are if the
+batch is executed again. A source that no rule looks at is read as it is.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Recompute:
 
     @staticmethod
     def read_mark(text: str) -> Recompute | None:
-        """The one that a statement stands for; None: it is any other statement."""
+        """Return the macro's call that a statement stands for; None for any other statement."""
         found = _MARK.search(text)
         if found is None:
             return None
@@ -78,7 +78,7 @@ class RecomputeBatch:
     batch: ActionBatch
 
     def merging(self, of: Recompute, rows: Mapping[str, Sql]) -> Sql:
-        """The statement; ``rows`` are SELECTs of the bound rows of the batch."""
+        """Return the MERGE; ``rows`` are SELECTs of the bound rows of the batch."""
         built = built_row(self.session, self.invocation, self.model, of)
         columns = [Column(*one) for one in columns_of_table(self.session, of.relation)]
         named = {column.name.lower(): column for column in columns}
@@ -96,7 +96,7 @@ class RecomputeBatch:
         return _merge(of, columns, keyed, (affected, answer, table))
 
     def keys(self, of: Recompute, keyed: Sequence[Column], rows: Mapping[str, Sql]) -> str:
-        """A SELECT of the keys of the batch, as ``_k0, _k1, …``."""
+        """Return a SELECT of the keys of the batch, as ``_k0, _k1, …``."""
         parts = []
         for name, select in rows.items():
             tables = [rule.bound[name] for rule in self.rules if name in rule.bound]
@@ -114,7 +114,7 @@ class RecomputeBatch:
         return " UNION ".join(parts)
 
     def answer(self, of: Recompute, built: StateRow) -> str:
-        """A SELECT of the answer of the table's query, at the versions that its rules are at."""
+        """Return a SELECT of the answer of the table's query, at the versions of its rules."""
         pins = AsRead(self.invocation.pins, self.pins(of, built))
         derived = Model(of.relation, of.relation, built.sql)
         zone, t = self.invocation.time_zone, self.invocation.clock.instant
@@ -122,7 +122,7 @@ class RecomputeBatch:
         return static_answer(built.sql, relations.catalog, t, relations.scans())
 
     def pins(self, of: Recompute, built: StateRow) -> dict[str, Pin]:
-        """The versions of the tables that rules look at whose actions write the table.
+        """Return the versions of the tables of those rules whose actions write the table.
 
         None of them is one before the table was built.
         """
@@ -148,7 +148,7 @@ class RecomputeBatch:
 
 
 def built_row(session: Session, invocation: Invocation, model: Model, of: Recompute) -> StateRow:
-    """The run that has built the table; raises ActionFailed where it is no derived one."""
+    """Return the run that built the table; raise ActionFailed for a table that is not derived."""
     target, row = look(session, of.relation), None
     if target is not None and target.generation is not None and target.kind == "derived":
         row = invocation.states.of(session, target.generation)
@@ -164,7 +164,7 @@ def built_row(session: Session, invocation: Invocation, model: Model, of: Recomp
 def recompute_reads(
     session: Session, invocation: Invocation, model: Model, text: str, rules: Sequence[RuleRead]
 ) -> set[str]:
-    """The relations that a statement of the macro reads as they are at that moment."""
+    """Return the relations that a `recompute` statement reads as they are at that moment."""
     of = Recompute.read_mark(text)
     if of is None:
         return set()
@@ -175,7 +175,7 @@ def recompute_reads(
 def _merge(
     of: Recompute, columns: Sequence[Column], keyed: Sequence[Column], parts: tuple[str, str, str]
 ) -> Sql:
-    """The MERGE of what differs; ``parts``: SELECTs of the keys, of the answer and of the table."""
+    """Return the MERGE of differing rows; ``parts``: SELECTs of keys, answer and table."""
     affected, answer, table = parts
     places, names = [f"_k{i}" for i in range(len(keyed))], [identifier(c.name) for c in columns]
     among = " AND ".join(f"{one} <=> k._k{i}" for i, one in enumerate(keys(keyed, "r")))

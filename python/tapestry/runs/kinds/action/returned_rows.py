@@ -1,4 +1,4 @@
-"""The rows that a function in Python has returned, written into a table in one statement.
+"""Writes the rows that a function in Python has returned into a table, in one statement.
 
 The statement is executed under the batch's transaction: it lands once, whoever executes it again.
 """
@@ -25,9 +25,9 @@ class ReturnedTable:
     """Returned rows as a view of a session, and the table that takes them.
 
     file
-        That of the function.
+        The file of the function.
     columns
-        The names and types of the returned ones.
+        The names and types of the returned columns.
     """
 
     file: str
@@ -37,7 +37,7 @@ class ReturnedTable:
     merge_on: Sequence[str]
 
     def statement(self, session: Session) -> Sql:
-        """Give the statement that writes the rows.
+        """Return the statement that writes the rows.
 
         Raises ActionFailed where they do not fit the table, or two of them have one key.
         """
@@ -55,7 +55,7 @@ class ReturnedTable:
         return self._merge(names, key)
 
     def _names_there(self, there: dict[str, str]) -> dict[str, str]:
-        """By name of a returned column: the table's column of that name.
+        """Return the table's column for each returned column of the same name.
 
         Raises ActionFailed for one that the table lacks or that does not fit it.
         """
@@ -114,9 +114,9 @@ class ReturnedTable:
 
 
 def fits(given: str, wanted: str) -> bool:
-    """Does a column of one type take values of another without losing a part of them silently?
+    """Return whether a column of one type takes another's values without silently losing a part.
 
-    What overflows is an error when it is written; decimals are rounded.
+    A value that overflows is an error when it is written; decimals are rounded.
 
     >>> fits("int", "bigint"), fits("double", "decimal(20,4)"), fits("decimal(9,2)", "int")
     (True, True, False)

@@ -1,8 +1,8 @@
-"""The view ``tapestry_rules``: a row a rule and action, with what waits between them.
+"""The view ``tapestry_rules``: a row for each rule and action, with the batches between them.
 
-Where a rule has got to is told by its table and the state together, what waits by JSON texts and
-the rows of each rule: no view can say that of itself. So the view holds the rows as they were found
-at the end of a run that has changed any of it (rules, section 7).
+The position of a rule is told by its table and the state together, waiting batches by JSON texts
+and the rows of each rule: no view can compute them. So the view holds the rows as they were found
+at the end of a run that has changed any of them (rules, section 7).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COLUMNS: Final = {
 
 @dataclass(frozen=True)
 class RuleRow:
-    """A rule and an action, with what waits between them.
+    """A rule and an action, with the batches that wait between them.
 
     position
         The version of its table up to which the rule has looked; None: it has not run yet.
@@ -61,7 +61,7 @@ class RuleRow:
 def rule_rows(
     session: Session, model: Model, invocation: Invocation, queue: ActionQueue
 ) -> Iterator[RuleRow]:
-    """The rows of an action, in the order in which it names its rules."""
+    """Yield the rows of an action, in the order in which it names its rules."""
     read = {rule.relation: rule for rule in queue.rules}
     for name in triggers_of(model):
         if name not in read:
@@ -82,7 +82,7 @@ def rule_rows(
 def _positions(
     session: Session, invocation: Invocation, rule: RuleRead
 ) -> tuple[int | None, int | None]:
-    """The version that a rule has got to in its table, and the newest one of that."""
+    """Return the version of its table that a rule has reached, and the table's newest version."""
     row = invocation.states.of(session, rule.generation)
     if row is None:
         return None, None
@@ -94,7 +94,7 @@ def _positions(
 
 
 def write_view(session: Session, name: str, rows: Sequence[RuleRow], looked_at: datetime) -> None:
-    """Let the view say these rows."""
+    """Write the view with these rows."""
     listed = ", ".join(f"({', '.join(_values(row, looked_at))})" for row in rows)
     names = identifiers(COLUMNS)
     types = ", ".join(

@@ -1,4 +1,4 @@
-"""The rules of an action as they stand: which rows of their tables count, and how they look."""
+"""Reads the rules of an action as they stand: which of their rows count, and their columns."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _OWN_MARKS = frozenset({GENERATION, NUMBER})
 
 @dataclass(frozen=True)
 class BoundTable:
-    """A bound table of a rule: where it stands, and the columns that are bound.
+    """A bound table of a rule: its name, and the columns that are bound.
 
     beside
-        It stands beside the rule's own table, and marks whose its rows are.
+        It stands beside the rule's own table, and marks the run that wrote each row.
     """
 
     name: str
@@ -58,24 +58,24 @@ class BoundTable:
     beside: bool
 
     def has(self, wanted: Sequence[str]) -> list[str]:
-        """Those of some columns that it has, as they are written there."""
+        """Return those of some columns that the table has, as they are written there."""
         names = {name.lower(): name for name, _ in self.columns}
         return [names[one.lower()] for one in wanted if one.lower() in names]
 
     def counting(self, cut: Cut) -> str:
-        """The condition that a row was written by a run up to that of a cut."""
+        """Return the condition that a row was written by a run up to that of a cut."""
         if self.beside:
             return MARKS.counts(cut.generation, cut.n, cut.failed, own=True)
         own = Marks(string(cut.generation), identifier(N))
         return own.counts(cut.generation, cut.n, cut.failed, own=True)
 
     def rows(self, cut: Cut, more: str = "") -> str:
-        """A SELECT of the rows of a cut that an action sees."""
+        """Return a SELECT of the rows of a cut that an action sees."""
         names = [identifier(name) for name, _ in self.columns]
         return f"SELECT {', '.join([*names, *SHOWN])} FROM {self.within(cut, more)}"
 
     def within(self, cut: Cut, more: str = "") -> str:
-        """The table with the condition that a row is of a cut, as it stands behind FROM."""
+        """Return the table with the condition that a row is of a cut, as it stands behind FROM."""
         return (
             f"{relation_name(self.table)} WHERE {self.counting(cut)}"
             f" AND {FIRING} > {cut.after:d} AND {FIRING} <= {cut.until:d}{more}"
@@ -117,12 +117,11 @@ class RuleRead:
     derived: bool = False
 
     def cut(self, after: int, until: int) -> Cut:
-        """Its firings after one up to another."""
+        """Return its firings after one up to another."""
         return Cut(self.generation, self.n, after, until, self.failed)
 
     def unheld(self, version: str = COMMIT_VERSION) -> str:
-        """The condition, behind AND, that the tables that the action writes do not hold a firing of
-        a commit yet."""
+        """Return the condition, with AND, that no written table holds a firing of a commit yet."""
         return f" AND {version} > {self.baseline:d}"
 
 
@@ -132,7 +131,7 @@ def read_rules(
     invocation: Invocation,
     written: Sequence[str] = (),
 ) -> list[RuleRead] | None:
-    """The rules of an action; None where one of them has not run yet.
+    """Return the rules of an action; None where one of them has not run yet.
 
     ``written`` are the tables that the action writes.
 
@@ -156,7 +155,7 @@ def _above_baselines(
     rule: RuleRead,
     written: Sequence[str],
 ) -> RuleRead:
-    """The rule, with the last commit that derived tables among those written hold already.
+    """Return the rule, with the last commit that derived tables among those written hold.
 
     Raises BaselineGap where the rule has not looked at all commits after it.
     """
@@ -189,7 +188,7 @@ def held_up(
     rules: Sequence[RuleRead],
     written: Sequence[str],
 ) -> bool:
-    """Is a table that the action writes to be built again first, for what a rule has left out?"""
+    """Return whether a written table has to be built again first, as a rule left commits out."""
     if not any(rule.derived for rule in rules):
         return False
     found = lacks_a_gap(session, invocation, [rule.relation for rule in rules], written)
@@ -264,10 +263,10 @@ def _told(table: BoundTable | None) -> str:
 
 
 def blocks_key(config: ActionConfig, rules: Sequence[RuleRead]) -> bool:
-    """Do the rows of a key wait behind a dead batch?
+    """Return whether the rows of a key wait behind a dead batch.
 
-    Where nobody says it they do if the action writes a derived table: what a batch adds up is
-    wrong for ever without those before it.
+    By default they do if the action writes a derived table: the sums of a batch are wrong for ever
+    without those before it.
     """
     return config.on_dead == BLOCK or (
         config.on_dead == AUTO and any(rule.derived for rule in rules)
@@ -275,13 +274,13 @@ def blocks_key(config: ActionConfig, rules: Sequence[RuleRead]) -> bool:
 
 
 def has_columns(rule: RuleRead, unique_on: Sequence[str]) -> bool:
-    """Are the bound rows of a rule split by these columns?"""
+    """Return whether the bound rows of a rule are split by these columns."""
     has = {len(table.has(unique_on)) for table in rule.bound.values()}
     return len(unique_on) in has and has <= {0, len(unique_on)}
 
 
 def split_by(model: Model, rule: RuleRead, unique_on: Sequence[str]) -> list[BoundTable]:
-    """The bound tables whose rows are split by the columns of `unique_on`.
+    """Return the bound tables whose rows are split by the columns of `unique_on`.
 
     Raises UniqueColumnMissing for a table that has some of them only, or where none has them.
     """
@@ -322,14 +321,14 @@ def _missing(
 
 
 def key_of(table: BoundTable, unique_on: Sequence[str]) -> str:
-    """SQL: the values that tell the batch of a row, as JSON text."""
+    """Return SQL for the values that tell the batch of a row, as JSON text."""
     return key_text(dict(table.columns), table.has(unique_on))
 
 
 def key_values(table: BoundTable, split: Sequence[BoundTable], unique_on: Sequence[str]) -> str:
-    """SQL: the same values as a struct that has their order, NULL first.
+    """Return SQL for the same values as a struct that has their order, NULL first.
 
-    It has one type in all tables ``split``: what differs there, or has no order, is text.
+    It has one type in all tables ``split``: values of different types, or without order, are text.
     """
     kinds = [dict(one.columns) for one in split]
     alike = [

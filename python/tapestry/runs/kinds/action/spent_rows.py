@@ -1,11 +1,11 @@
-"""Rows of a rule that all of its actions are done with go, once `keep` is over.
+"""Removes rows of a rule that all of its actions are done with, once `keep` is over.
 
     mark     an action notes now and then up to which firing all of a rule are over for it
     remove   firings up to which every action of the rule had come when `keep` was not yet over
 
-What is removed is noted before. All of it is a condition on the number of a firing, which is never
-used again: whoever is killed in between, or does it twice, removes nothing else. Rows that wait,
-that are claimed, that have failed or are dead are above each mark (rules, section 12).
+A removal is noted before it is executed. All of it is a condition on the number of a firing, which
+is never used again: a process that is killed in between, or does it twice, removes nothing else.
+Rows that wait, are claimed, have failed or are dead are above each mark (rules, section 12).
 
 The head of the last removed firing stays in the table of firings: it tells how far the commits
 were acted upon.
@@ -51,7 +51,7 @@ A_PART = 8
 
 @dataclass(frozen=True)
 class SpentRows:
-    """The rules of an action, what waits in its life, and its batches."""
+    """The rules of an action, the firings that wait in its life, and its batches."""
 
     session: Session
     invocation: Invocation
@@ -65,12 +65,14 @@ class SpentRows:
         return self.invocation.state_table
 
     def marks(self) -> list[SpentMark]:
-        """Read what was noted of the rules as they stand."""
+        """Read the marks of the rules as they stand."""
         return spent_marks(self.session, self.state, [rule.generation for rule in self.rules])
 
     def refuse_removed(self, rules: Sequence[RuleRead]) -> None:
-        """Raise BaselineGap for rules that begin in a life now, where rows are gone already that
-        derived tables among those written do not hold."""
+        """Raise BaselineGap for rules new to a life whose removed rows no derived table holds.
+
+        The derived tables are those that the action writes.
+        """
         held = [rule for rule in rules if rule.baseline >= 0]
         marks = self.marks() if held else []
         for rule in held:
@@ -90,7 +92,7 @@ class SpentRows:
                 )
 
     def let_go(self) -> None:
-        """Note how far the action is, and remove what is over; what hinders that is a warning."""
+        """Note how far the action is, and remove rows that are over; an error is a warning."""
         try:
             marks, now = self.marks(), now_utc()
             marks += self.note_how_far(marks, now)
@@ -103,13 +105,13 @@ class SpentRows:
             logger.warning("%s: rows that are over stay: %s", self.batches.action, said)
 
     def kept_for(self, rule: RuleRead) -> timedelta:
-        """How long the rows of a rule are kept when all is done."""
+        """Return how long the rows of a rule are kept when all is done."""
         row = self.invocation.states.of(self.session, rule.generation)
         micros = None if row is None else row.after.own.get(KEEP)
         return KEPT if micros is None else timedelta(microseconds=int(micros))
 
     def note_how_far(self, marks: Sequence[SpentMark], now: datetime) -> list[SpentMark]:
-        """Note how far the action is with rules of which it has not for a while."""
+        """Note how far the action is, for rules whose mark is missing or old."""
         mine = [one for one in marks if one.life == self.waiting.life.id]
         due = []
         for rule in self.rules:
@@ -125,7 +127,7 @@ class SpentRows:
         return self.note({name: until for name, until in far.items() if until > before[name]}, now)
 
     def how_far(self, rules: Sequence[RuleRead]) -> dict[str, int]:
-        """By rule: the firing up to which all are over; nothing of one that has not fired yet."""
+        """Return, by rule, the firing up to which all are over; no rule that has not fired yet."""
         waiting = self.waiting
         newest = waiting.newest()
         pending = " UNION ALL ".join(waiting.pending(rule) for rule in rules)
@@ -144,13 +146,15 @@ class SpentRows:
         return far
 
     def is_of(self, batch: ActionBatch, rule: RuleRead) -> bool:
-        """Has a batch firings of a rule as it stands?"""
+        """Return whether a batch has firings of a rule as it stands."""
         cut = batch.cut.get(rule.relation)
         return cut is not None and cut.generation == rule.generation
 
     def before(self, batches: Sequence[ActionBatch], rule: RuleRead) -> int:
-        """A firing of a rule that is before all of some batches: the cut of a key begins with what
-        was done of the key last, however long ago."""
+        """Return a firing of a rule that is before all of some batches.
+
+        The cut of a key begins with what was done of the key last, however long ago.
+        """
         first = min(one.first_commit_time for one in batches)
         ((firing,),) = self.session.rows(
             f"SELECT min(firing) FROM {relation_name(firings_table(self.state).name)} WHERE"
@@ -172,7 +176,7 @@ class SpentRows:
         return marks
 
     def over(self, rule: RuleRead, marks: Sequence[SpentMark], by: datetime) -> int:
-        """The firing up to which all were over for every action of a rule at some moment."""
+        """Return the firing up to which all were over for every action of a rule at some moment."""
         mine = [one for one in marks if one.rule == rule.relation]
         found = []
         for life in newest_lives(self.session, self.batches.table):
@@ -206,6 +210,6 @@ class SpentRows:
 
 
 def _removed(rule: RuleRead, marks: Sequence[SpentMark]) -> int:
-    """The firing up to which the rows of a rule were removed, or are to be; -1: none."""
+    """Return the firing up to which a rule's rows were removed, or are to be; -1: none."""
     gone = (one.until for one in marks if one.rule == rule.relation and one.action == REMOVED)
     return max(gone, default=-1)

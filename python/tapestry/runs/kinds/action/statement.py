@@ -3,7 +3,7 @@
     merge into t using (select … from matches …) …
     WITH matches AS (the rows of the batch) merge into t using (select … from matches …) …
 
-The bound tables are CTEs of each statement: nothing of a batch is ever seen by another session.
+The bound tables are CTEs of each statement: no other session ever sees the rows of a batch.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KEY = "key."
 
 
 def batch_mark(name: str) -> str:
-    """Render the macro `batch`: a literal that stands for what a batch says of itself.
+    """Render the macro `batch`: a literal in whose place a value of the batch is put.
 
     >>> batch_mark("key.comp")
     "'{tapestry.batch:key.comp}'"
@@ -43,19 +43,19 @@ def batch_mark(name: str) -> str:
 
 @dataclass(frozen=True)
 class ActionStatement:
-    """One statement of an action: where its text begins, and whether it has a WITH of its own."""
+    """One statement of an action: where its text begins, and whether it has its own WITH."""
 
     text: str
     with_: bool
 
     @property
     def whole(self) -> str:
-        """The statement from its first word on: the text stands behind a WITH of its own."""
+        """The statement from its first word on, with its own WITH."""
         return f"with {self.text}" if self.with_ else self.text
 
 
 def statements_in(sql: str, where: str = "") -> tuple[ActionStatement, ...]:
-    """The statements of a text, without the comments before them.
+    """Return the statements of a text, without the comments before them.
 
     Raises ConfigurationError for a text without any, or that cannot be read.
     """
@@ -93,7 +93,7 @@ def statements_in(sql: str, where: str = "") -> tuple[ActionStatement, ...]:
 
 
 def written_tables(sql: str) -> tuple[str, ...]:
-    """The tables that the statements of a text write, as far as they can be told."""
+    """Return the tables that the statements of a text write, as far as they can be told."""
     try:
         parts = statements_in(sql)
     except ConfigurationError:
@@ -103,9 +103,9 @@ def written_tables(sql: str) -> tuple[str, ...]:
 
 
 def tables_read(sql: str, bound: Collection[str]) -> tuple[str, ...] | None:
-    """The tables that the statements of a text read, but for those that they write or are given.
+    """Return the tables that a text's statements read, without written and given ones.
 
-    None: that cannot be told.
+    None: they cannot be told.
     """
     try:
         trees = [tree for tree in sqlglot.parse(sql, read="spark") if tree is not None]
@@ -118,14 +118,14 @@ def tables_read(sql: str, bound: Collection[str]) -> tuple[str, ...] | None:
 
 
 def bound_names(rules: Sequence[RuleRead]) -> dict[str, None]:
-    """The names of the bound tables, in order."""
+    """Return the names of the bound tables, in order."""
     return dict.fromkeys(name for rule in rules for name in rule.bound)
 
 
 def bound_rows(
     batch: ActionBatch, rules: Sequence[RuleRead], config: ActionConfig, name: str
 ) -> Sql:
-    """A SELECT of the rows of a batch in a bound table."""
+    """Return a SELECT of the rows of a batch in a bound table."""
     parts = []
     for rule in rules:
         table, cut = rule.bound[name], batch.cut.get(rule.relation)
@@ -142,7 +142,7 @@ def bound_rows(
 
 
 def _of_key(batch: ActionBatch, rule: RuleRead, config: ActionConfig, table: BoundTable) -> str:
-    """The condition that a row belongs to a batch of `unique_on`, behind AND.
+    """Return the condition, behind AND, that a row belongs to a batch of `unique_on`.
 
     A table without the columns goes whole to each batch of a firing: those of the firings that
     have the key in a table with them.
@@ -168,7 +168,7 @@ def _of_key(batch: ActionBatch, rule: RuleRead, config: ActionConfig, table: Bou
 def with_rows(
     part: ActionStatement, rows: Mapping[str, Sql], said: Mapping[str, str | None]
 ) -> Sql:
-    """A statement over the rows of a batch; ``said`` is what the macro `batch` stands for."""
+    """Return a statement over the rows of a batch; ``said`` has the macro `batch`'s values."""
 
     def literal(found: re.Match[str]) -> str:
         value = said.get(found[1].lower())
@@ -182,7 +182,7 @@ def with_rows(
 def said_of(
     batch: ActionBatch, config: ActionConfig, idempotency_key: str
 ) -> dict[str, str | None]:
-    """Give the values that `batch('…')` stands for in a batch."""
+    """Return the values that `batch('…')` stands for in a batch."""
     found: dict[str, str | None] = {
         "idempotency_key": idempotency_key,
         "release": batch.release.isoformat(),
@@ -195,5 +195,5 @@ def said_of(
 
 
 def names_said(sql: str) -> list[str]:
-    """The names that a text asks of its batch."""
+    """Return the names that a text gives to the macro `batch`."""
     return [name.lower() for name in _SAID.findall(sql)]

@@ -1,4 +1,4 @@
-"""The table that a statement of an action writes, told by its first words.
+"""Tells the table that a statement of an action writes, by its first words.
 
     [WITH …] INSERT INTO | MERGE INTO | UPDATE | DELETE FROM   name
 
@@ -23,9 +23,9 @@ _NO_TABLE = ("identifier", "directory", "local")
 
 
 def refuse_other_statements(texts: Sequence[str], told: bool, where: str = "") -> None:
-    """Refuse statements that do not land once, or that write nobody knows what.
+    """Refuse statements that do not land once, or whose target cannot be told.
 
-    ``told``: the author says himself which tables they write. Raises ConfigurationError.
+    ``told``: the author declares which tables they write. Raises ConfigurationError.
     """
     for text in texts:
         tokens = _from_verb(text)
@@ -46,7 +46,7 @@ def refuse_other_statements(texts: Sequence[str], told: bool, where: str = "") -
 
 
 def target_of(text: str) -> str | None:
-    """The name of the table that a statement writes, in small letters; None: it is not told.
+    """Return the name of the table that a statement writes, in lower case; None: it is unclear.
 
     >>> target_of("merge with schema evolution into `Db`.t as x using matches on true")
     'db.t'
@@ -70,7 +70,7 @@ def target_of(text: str) -> str | None:
 
 
 def _from_verb(text: str) -> list[Token]:
-    """The words of a statement from INSERT, MERGE, UPDATE or DELETE on; none: it has none."""
+    """Return a statement's words from INSERT, MERGE, UPDATE or DELETE on; none: it has none."""
     try:
         tokens = sqlglot.tokenize(text, read="spark")
     except SqlglotError:
@@ -86,6 +86,6 @@ def _from_verb(text: str) -> list[Token]:
 
 
 def _is_name(tokens: Sequence[Token], place: int) -> bool:
-    """Is a word the name of a CTE?"""
+    """Return whether a word is the name of a CTE."""
     after = tokens[place + 1 :]
     return bool(after) and after[0].token_type == TokenType.ALIAS

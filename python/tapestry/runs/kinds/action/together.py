@@ -1,12 +1,12 @@
-"""Decide whether one statement over many batches does what it does over each of them, one by one.
+"""Decides whether one statement over many batches is equal to executing it for each, one by one.
 
     split      a query of the rows of many batches is the union of the queries of each
     apart      no two batches touch the same row of the target, nor a row that another one wrote
 
 A query is *split* if it reads the bound rows once, row by row, or in groups (windows) by all
-columns of `unique_on`: then no row of its answer comes of two batches. An INSERT needs no more. Of
-a MERGE the ON has to equate the columns of `unique_on` with columns of the target, which it leaves
-as they are: then a batch touches rows with its own key only. What is not known to be so is not so.
+columns of `unique_on`: then no row of its answer comes of two batches. An INSERT needs no more. In
+a MERGE, the ON has to equate the columns of `unique_on` with columns of the target, which it leaves
+unchanged: then a batch touches rows with its own key only. What cannot be shown is taken as false.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Unit:
 
 
 def together_of(parts: Sequence[ActionStatement], unit: Unit) -> OneStatement:
-    """Decide it; raises NotTogetherError with the reason where they are executed one by one."""
+    """Decide it; raise NotTogetherError with the reason for executing batches one by one."""
     if len(parts) > 1 or parts[0].with_:
         raise NotTogetherError(
             "it has several statements" if len(parts) > 1 else "it begins with a WITH of its own"
@@ -134,7 +134,7 @@ def _of_merge(tree: exp.Merge, unit: Unit) -> OneStatement:
 def _compared(
     on: exp.Expr, mine: str, theirs: str, outputs: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Columns of the target with the columns of `unique_on` that ON equates them with."""
+    """Yield columns of the target with the columns of `unique_on` that ON equates them with."""
     for one in on.flatten() if isinstance(on, exp.And) else (on,):
         one = one.unnest()
         if not isinstance(one, exp.EQ | exp.NullSafeEQ):
@@ -148,7 +148,7 @@ def _compared(
 
 
 def _keeps_keys(when: exp.When, sources: Mapping[str, frozenset[str]], theirs: str) -> None:
-    """Raise where a clause gives a row another key, or is about rows of other batches."""
+    """Raise where a clause changes a row's key, or is about rows of other batches."""
     if when.args.get("source"):
         raise NotTogetherError("NOT MATCHED BY SOURCE is about the rows of all other batches")
     then, condition = when.args["then"], when.args.get("condition")
@@ -193,7 +193,7 @@ def _assigned(pairs: Sequence[exp.Expr]) -> Iterator[tuple[str, exp.Expr]]:
 
 
 def _others(tree: exp.Expr, target: exp.Table, unit: Unit) -> tuple[str, ...]:
-    """List what it reads besides the bound table; raises where that is the target."""
+    """Return the other tables that a statement reads; raise where one is the target."""
     read = [one for one in tree.find_all(exp.Table) if one is not target]
     if any(not isinstance(one.this, exp.Identifier) for one in read):
         raise NotTogetherError("it reads a function as a table")
@@ -216,7 +216,7 @@ class _SplitQuery:
     bound: str = field(default="", init=False)
 
     def read(self, query: exp.Expr) -> dict[str, str]:
-        """The columns of its answer that are columns of `unique_on`, by their names."""
+        """Return the columns of its answer that are columns of `unique_on`, by their names."""
         query = query.unnest() if isinstance(query, exp.Subquery) else query
         if query.args.get("with_"):
             raise NotTogetherError("its query has a WITH of its own")
@@ -235,7 +235,7 @@ class _SplitQuery:
         return dict(self.outputs(query, inner, alias))
 
     def source(self, query: exp.Select) -> tuple[dict[str, str], str]:
-        """The columns of the item of FROM that has the bound rows, and its alias."""
+        """Return the columns and the alias of the item of FROM that has the bound rows."""
         first = query.args.get("from_")
         joins = query.args.get("joins") or []
         items = [] if first is None else [(first.this, None)]
@@ -254,11 +254,11 @@ class _SplitQuery:
         return self.item(item), item.alias_or_name.lower()
 
     def count(self, tree: exp.Expr) -> int:
-        """How often bound tables are read in a part of a statement."""
+        """Return how often bound tables are read in a part of a statement."""
         return sum(_is_bound(one, self.unit) for one in tree.find_all(exp.Table))
 
     def item(self, item: exp.Expr) -> dict[str, str]:
-        """The columns of `unique_on` among those of an item of FROM, by their names there."""
+        """Return the columns of `unique_on` among an item's in FROM, by their names there."""
         if isinstance(item, exp.Subquery):
             alias = item.args.get("alias")
             if item.args.get("joins") or (alias is not None and alias.columns):
@@ -311,7 +311,7 @@ class _SplitQuery:
     def outputs(
         self, query: exp.Select, inner: Mapping[str, str], alias: str
     ) -> Iterator[tuple[str, str]]:
-        """The columns of the select list that are columns of `unique_on`."""
+        """Yield the columns of the select list that are columns of `unique_on`."""
         for one in query.expressions:
             star = isinstance(one, exp.Star) and not any(one.args.values())
             if star or (isinstance(one, exp.Column) and isinstance(one.this, exp.Star)):
@@ -324,7 +324,7 @@ class _SplitQuery:
 
 
 def _listed(group: exp.Group, query: exp.Select) -> Iterator[exp.Expr]:
-    """The values of GROUP BY; a number stands for a place in the select list."""
+    """Yield the values of GROUP BY; a number stands for a place in the select list."""
     for one in group.expressions:
         if isinstance(one, exp.Literal) and not one.is_string and one.name.isdecimal():
             place = int(one.name) - 1
@@ -336,7 +336,7 @@ def _listed(group: exp.Group, query: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _key(value: exp.Expr, inner: Mapping[str, str], alias: str) -> str | None:
-    """The column of `unique_on` that a value is; None: it is none."""
+    """Return the column of `unique_on` that a value is; None: it is none."""
     if not isinstance(value, exp.Column) or isinstance(value.this, exp.Star):
         return None
     if value.table and value.table.lower() != alias:

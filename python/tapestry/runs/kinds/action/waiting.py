@@ -4,11 +4,11 @@
     unique            one batch of all firings
     unique_on         one batch for each value of the columns, over all bound rows that have it
 
-    at_start          all that waits goes into the batch of its key
+    at_start          all waiting firings go into the batch of their key
     by_clock          a batch closes at its release, what is committed then or later opens the next
 
-A batch is due when the oldest of its firings has waited for as long as its rule says. All that is
-one query, of as many jobs whatever the number of firings, keys and batches.
+A batch is due when the oldest of its firings has waited for as long as its rule says. They are
+found by one query, of as many jobs whatever the number of firings, keys and batches.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ class WaitingFirings:
         return firings_table(self.invocation.state_table).name
 
     def closed_by(self) -> datetime:
-        """A batch is due that is released by then."""
+        """Return the instant by which a batch has to be released to be due."""
         t = self.invocation.clock.instant
         if self.config.batching != BY_CLOCK:
             return t
         return looked_until(self.session, self.invocation, self.rules, t)
 
     def due(self, t: datetime, most: int, held: Collection[str] = ()) -> list[ActionBatch]:
-        """The batches that are due at t, in their order; m, i and the claim are open yet.
+        """Return the batches that are due at t, in their order; m, i and the claim are set later.
 
-        ``held`` are keys of which none is.
+        ``held`` are keys of which no batch is due.
         """
         newest = self.newest()
         if not newest:
@@ -78,12 +78,15 @@ class WaitingFirings:
 
     @property
     def single(self) -> bool:
-        """Is each firing a batch of its own?"""
+        """Whether each firing is a batch of its own."""
         return not self.config.unique and not self.config.unique_on
 
     def formed(self, newest: dict[str, int]) -> str:
-        """A SELECT of all batches as they are now: key, its values, place of the first firing,
-        release, firings, rows, depth, cut."""
+        """Return a SELECT of all batches as they are now.
+
+        Its columns are key, its values, place of the first firing, release, firings, rows, depth,
+        cut.
+        """
         rules = [rule for rule in self.rules if rule.relation in newest]
         pending = " UNION ALL ".join(map(self.pending, rules))
         if self.config.batching == BY_CLOCK and not self.single:
@@ -100,7 +103,7 @@ class WaitingFirings:
         )
 
     def newest(self) -> dict[str, int]:
-        """By rule: its newest firing, where there is one that this life has to do with."""
+        """Return, by rule, its newest firing, where there is one that belongs to this life."""
         parts = []
         for rule in self.rules:
             counts = MARKS.counts(rule.generation, rule.n, rule.failed, own=True)
@@ -113,15 +116,15 @@ class WaitingFirings:
         return {str(rule): int(version) for rule, version in found if version is not None}
 
     def begin(self, rule: RuleRead) -> int:
-        """The firing of a rule after which they are of this life."""
+        """Return the firing of a rule after which firings belong to this life."""
         generation, number = self.life.begin.get(rule.relation, ("", -1))
         return number if generation == rule.generation else -1
 
     def done(self) -> str:
-        """WITH: of each key and rule, the last firing that a batch has taken.
+        """Return a WITH of the last firing that a batch has taken, for each key and rule.
 
-        Where each firing is a batch they are all of those that were taken: one that has come late
-        is due before others that have come before it.
+        Where each firing is a batch, it has all firings that were taken: a late one is due before
+        others that have come before it.
         """
         last = "SELECT key, rule, generation, max(until) AS until FROM _taken GROUP BY ALL"
         if self.single:
@@ -137,7 +140,7 @@ class WaitingFirings:
         )
 
     def pending(self, rule: RuleRead) -> str:
-        """A SELECT of the firings of a rule that wait, by key: a row for each."""
+        """Return a SELECT of the firings of a rule that wait: a row for each key."""
         counts = MARKS.counts(rule.generation, rule.n, rule.failed, own=True)
         begin, name = self.begin(rule), string(rule.relation)
         fired = (
@@ -168,7 +171,7 @@ class WaitingFirings:
         )
 
     def by_key(self, rule: RuleRead, begin: int) -> str:
-        """A relation of how many bound rows of a firing have each key.
+        """Return a relation of how many bound rows of a firing have each key.
 
         Rows that go whole to each batch of a firing are counted in each.
         """
@@ -199,7 +202,7 @@ class WaitingFirings:
         )
 
     def batch(self, row: tuple[object, ...]) -> ActionBatch:
-        """A batch from a row of the query."""
+        """Return a batch from a row of the query."""
         key, release, first, firings, rows, depth, cut = row
         read, of = json.loads(str(cut)), {rule.relation: rule for rule in self.rules}
         cuts = {name: of[name].cut(int(read[name][0]), int(read[name][1])) for name in sorted(read)}

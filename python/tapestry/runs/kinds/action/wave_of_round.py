@@ -1,4 +1,4 @@
-"""A wave of batches is executed: one statement, one commit, or else its batches one by one."""
+"""Executes a wave of batches: in one statement and commit, or else one by one."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ class RunOfAction(Protocol):
         """The keys that its author has written."""
 
     def failed(self, batch: ActionBatch, error: Exception, seconds: float) -> ActionBatch:
-        """A batch that has failed, as it is now."""
+        """Return a failed batch as it is now."""
 
     def note(self, life: ActionLife, batches: Sequence[ActionBatch], place: str) -> dict[str, Any]:
-        """The note that a commit of batches bears."""
+        """Return the note of a commit of batches."""
 
     def landing(self, name: str, note: Mapping[str, Any]) -> Landing:
-        """How a statement of the action lands."""
+        """Return how a statement of the action lands."""
 
     def refuse_gone(self, rules: Sequence[RuleRead], batch: ActionBatch) -> None:
-        """Raise where the rows of a batch went with the former table of a rule."""
+        """Raise where the rows of a batch were removed with the former table of a rule."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class WaveOfRound:
     """Executes the waves of a run.
 
     together
-        How one statement executes many batches; None: it does not any more.
+        How one statement executes many batches; None: they are executed one by one from now on.
     """
 
     run: RunOfAction
@@ -76,9 +76,9 @@ class WaveOfRound:
     together: OneStatement | None
 
     def execute(self, batches: Sequence[ActionBatch], whole: bool) -> list[ActionBatch] | None:
-        """Execute a wave: its batches as they end; None: they are executed one by one now.
+        """Execute a wave; return its batches as they ended; None: they are executed one by one now.
 
-        ``whole``: they are all of the wave, and nothing of their keys comes before them.
+        ``whole``: they are all of the wave, and no batch of their keys comes before them.
         """
         began, target = monotonic(), self.target
         try:
@@ -93,11 +93,11 @@ class WaveOfRound:
         return [one.became(DONE, now_utc(), each) for one in batches] if here else None
 
     def in_order(self, alone: Alone, until: float) -> BatchesInOrder:
-        """How the batches of the run are executed; ``alone`` executes one of them."""
+        """Return how the batches of the run are executed; ``alone`` executes one of them."""
         return BatchesInOrder(alone, self.execute, until)
 
     def in_waves(self, batches: Sequence[ActionBatch]) -> list[ActionBatch]:
-        """The batches of a round that is to be claimed, with their waves."""
+        """Return the batches of a round that is to be claimed, with their waves."""
         if self.together is None:
             return list(batches)
         return in_waves(batches, self.run.config.max_depth)
@@ -110,7 +110,7 @@ class WaveOfRound:
         return next(iter(written_tables(self.run.model.sql)), "")
 
     def tried(self, together: OneStatement, batches: Sequence[ActionBatch]) -> bool:
-        """Execute a wave; has that gone well? Where it has failed it is executed once more."""
+        """Execute a wave, again after a failure; return whether it succeeded."""
         name, config = together.bound, self.run.config
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -127,7 +127,7 @@ class WaveOfRound:
         return False
 
     def note(self, batches: Sequence[ActionBatch]) -> dict[str, object]:
-        """The note that the commit of a wave bears."""
+        """Return the note of a wave's commit."""
         return self.run.note(self.life, batches, f"{batches[0].m}/w{batches[0].wave}")
 
     def land(self, batches: Sequence[ActionBatch], more: dict[str, object], statement: Sql) -> None:
@@ -140,9 +140,9 @@ class WaveOfRound:
 def together_or_not(
     run: RunOfAction, rules: Sequence[RuleRead], parts: Sequence[ActionStatement]
 ) -> OneStatement | None:
-    """How one statement executes many batches of an action; None: it does not.
+    """Return how one statement executes many batches of an action; None: it does not.
 
-    Raises ConfigurationError where it has to, and would do something else.
+    Raises ConfigurationError where the author demands it, and the result would differ.
     """
     config = run.config
     if config.together == "false" or config.unique:

@@ -4,8 +4,8 @@
     closed  where it fails, X is spent on a commit that changes nothing; then its batches are
             executed one by one, and nobody can execute the wave any more
 
-Which of the two commits X has become is told by the log of the table: so a process that was slow,
-or took a landed commit for a failed one, never executes a batch both ways.
+The log of the table tells which of the two commits has the transaction X: so a process that was
+slow, or took a landed commit for a failed one, never executes a batch both ways.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _CUTS = "array<struct<key: string, after: bigint, until: bigint>>"
 
 
 def in_waves(batches: Sequence[ActionBatch], max_depth: int) -> list[ActionBatch]:
-    """The batches of a round, each with its wave: as many as there are of its key before it.
+    """Return the batches of a round, each with its wave: its number among those of its key.
 
-    A wave of one batch is none; nor is a batch in one that is not to be executed.
+    A wave of a single batch is none; nor has a batch a wave that is not to be executed.
     """
     before: Counter[str | None] = Counter()
     found = []
@@ -52,7 +52,7 @@ def together_now(
     rules: Sequence[RuleRead],
     parts: Sequence[ActionStatement],
 ) -> OneStatement:
-    """Decide of an action as its rules and tables are now; raises NotTogetherError."""
+    """Return the decision for an action's present rules and tables; raise NotTogetherError."""
     every = len(config.unique_on)
     split = {
         name: {len(rule.bound[name].has(config.unique_on)) == every for rule in rules}
@@ -66,10 +66,10 @@ def together_now(
 
 
 def refuse_tables(session: Session, found: OneStatement, rules: Sequence[RuleRead]) -> None:
-    """Raise NotTogetherError where the tables of a statement do not bear it out.
+    """Raise NotTogetherError where the tables of a statement contradict the decision.
 
     Keys that differ might be equal once they have the type of the target's column; a view might
-    show what an earlier batch has written.
+    show rows that an earlier batch has written.
     """
     for name in found.others:
         try:
@@ -93,7 +93,7 @@ def refuse_tables(session: Session, found: OneStatement, rules: Sequence[RuleRea
 def rows_of_wave(
     batches: Sequence[ActionBatch], rules: Sequence[RuleRead], config: ActionConfig, name: str
 ) -> Sql:
-    """A SELECT of the rows of several batches in a bound table that is split."""
+    """Return a SELECT of the rows of several batches in a bound table that is split."""
     parts = []
     for rule in rules:
         table = next(one for called, one in rule.bound.items() if called.lower() == name)
@@ -123,12 +123,12 @@ def _within(
 
 
 def _hex(key: str | None) -> str:
-    """A key as a text without quotes: of hundreds of keys each would make the literal longer."""
+    """Return a key as text without quotes, each of which would lengthen the literal of all keys."""
     return "" if key is None else key.encode("utf-8").hex().upper()
 
 
 def closing_statement(target: str) -> Sql:
-    """A statement that changes nothing of a table, and yet is a commit."""
+    """Return a statement that changes no row of a table, and yet is a commit."""
     return Sql(
         f"MERGE INTO {relation_name(target)} USING (SELECT 1 AS one) AS nothing ON false"
         " WHEN MATCHED THEN DELETE"
@@ -136,9 +136,10 @@ def closing_statement(target: str) -> Sql:
 
 
 def landed(session: Session, target: str, batch: str) -> bool:
-    """Is the commit of a wave its own? False: it was closed. ``batch`` is what it says of itself.
+    """Return whether the commit of a wave is its own; false: it was closed.
 
-    A commit that the log does not tell of any more has landed: nobody closes a wave later.
+    ``batch`` is the batch in its note. A commit that is no longer in the log has landed: nobody
+    closes a wave later.
     """
     for most in (FIRST_LOOK, MANY):
         for _, said in commit_notes(session, target, most):

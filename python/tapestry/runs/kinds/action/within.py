@@ -1,7 +1,7 @@
-"""A task with a deadline: what it does in Spark is stopped, what it does in Python is left alone.
+"""A task with a deadline: its statements in Spark are stopped, its Python code is left alone.
 
 Nothing ends a thread of Python from outside. One that is past its deadline is abandoned: it may
-still tell a service something, with the idempotency key that each later attempt has as well.
+still call a service, with the idempotency key that each later attempt has as well.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 
 def within(limit: timedelta, task: Callable[[], T], own: Session) -> T:
-    """Do a task in a thread of its own, which does not keep the process alive; what it gives.
+    """Return the result of a task in a thread of its own, which does not keep the process alive.
 
     A limit of 0 is none. Raises what the task raises, and ActionTimedOut where it is not done in
-    time: the engine stops then what that thread asks of it, for as long as it does.
+    time: the engine then stops that thread's statements, for as long as it executes any.
     """
     future: Future[T] = Future()
     context, stopped = copy_context(), stopped_after(limit, own)
@@ -48,10 +48,10 @@ def within(limit: timedelta, task: Callable[[], T], own: Session) -> T:
 
 
 def stopped_after(limit: timedelta, own: Session) -> AbstractContextManager[None]:
-    """Let the engine stop what a thread executes inside in a session of its own, after a limit.
+    """Let the engine stop the statements of a session of its own inside, after a limit.
 
-    A limit of 0 is none. Inside, ActionTimedOut is raised in place of the error with which a
-    statement ends that was stopped.
+    A limit of 0 is none. Inside, ActionTimedOut is raised in place of the error of a stopped
+    statement.
     """
     if not limit:
         return nullcontext()

@@ -1,4 +1,4 @@
-"""The statements of an action for a batch; and which tables it writes, and reads besides."""
+"""The statements of an action for a batch, and the tables that it writes and reads."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StatementsOfBatch:
     def executed(
         self, part: ActionStatement, rows: Mapping[str, Sql], said: Mapping[str, str | None]
     ) -> Sql:
-        """A statement as it is executed (``with_rows``, ``recompute``)."""
+        """Return a statement as it is executed (``with_rows``, ``recompute``)."""
         of = Recompute.read_mark(part.text)
         if of is None:
             return with_rows(part, rows, said)
@@ -55,7 +55,7 @@ def say_what_is_written(
     session: Session, model: Model, invocation: Invocation, rules: Sequence[RuleRead],
     parts: Sequence[ActionStatement], written: Sequence[str],
 ) -> None:  # fmt: skip
-    """Write down what derived tables are compared by; nothing, where the action writes none.
+    """Note the tables that an action writes, by which derived tables are compared; none: nothing.
 
     ``parts`` are its statements; () those of a function in Python.
     """
