@@ -1,4 +1,4 @@
-"""A run over the window since the last one: Q^I, added to what is there."""
+"""Plans a run over the window since the last one: Q^I, appended to the table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LONGEST = timedelta(days=1)
 
 
 def appending(planning: Planning, query: Query, row: StateRow, reshape: bool) -> Planned | None:
-    """Run ``row``, whether new or crashed; None where a source asks for a creation."""
+    """Plan run ``row``, whether new or crashed; None where a source requires a creation."""
     session, model, invocation = planning.session, planning.model, planning.invocation
     found = examine_sources(session, model, invocation, query, row)
     if any(e.refresh for e in found.values()):
@@ -88,12 +88,12 @@ def appending(planning: Planning, query: Query, row: StateRow, reshape: bool) ->
 
 
 def without_trace(planned: Planned, shared: SharedWindow, noteworthy: bool) -> Planned:
-    """The plan, ``traceless`` where it is one over few new rows that writes nothing but answers.
+    """Return the plan, ``traceless`` if it is for few new rows and writes nothing but answers.
 
     If it finds none (semantics, section 1) nothing is claimed or committed, τ stays where the last
     run ended that wrote something, and the next run covers the window again. So that the windows do
-    not grow a run leaves a trace all the same where it covers a day, or much came in; and so does
-    that of a model that others read, whose table says how far they may go.
+    not grow, a run leaves a trace all the same where it covers a day, or much came in; so does a
+    run of a model that others read, whose table says how far they may go.
 
     ``noteworthy``: the query is another one, or somebody else has written to the table, which the
     next run is to know.

@@ -1,4 +1,4 @@
-"""The state of a continuous model alone: where instants of interest begin, and time itself."""
+"""A continuous model's own part of the state: where instants of interest, and time, begin."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tapestry.runs.tables.state_row import Position, StateRow
 
 @dataclass(frozen=True)
 class Begins:
-    """The kind `continuous` keeps these of its own in the state.
+    """The instants that the kind `continuous` keeps in the state.
 
     begin
         The first instant of interest that is in force: the configured one, or where the current
         query began (``on_query_change: continue``).
     began
         Where time begins: the earliest arrival in any source, as the generation's first verified
-        run found it (what comes later arrives later, late rows too); None: not looked for yet.
+        run found it (later rows arrive later, late rows too); None: not looked for yet.
     """
 
     begin: datetime | None
@@ -28,17 +28,17 @@ class Begins:
 
     @property
     def own(self) -> dict[str, int]:
-        """As `begins` reads it: instants in microseconds."""
+        """The values in the form that `begins` reads: instants in microseconds."""
         return {name: micros(value) for name, value in vars(self).items() if value is not None}
 
 
 def begins(row: StateRow) -> Begins:
-    """Read them from the row of a continuous model; raises StateUnreadable for other values."""
+    """Read the instants from the row of a continuous model; raise StateUnreadable for others."""
     return _read(row, row.after)
 
 
 def time_begins(row: StateRow, began: datetime | None) -> StateRow:
-    """The row with the begin of time: it is that of the run before, too."""
+    """Return the row with the begin of time, for its run and the run before."""
     after, before = (
         None if position is None else _with(row, position, began)
         for position in (row.after, row.before)

@@ -1,4 +1,4 @@
-"""The keys of a continuous model that no other kind has: a row each (``runs/model/keys.py``)."""
+"""The keys that only a continuous model has: a row each (``runs/model/keys.py``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tapestry.runs.model.values import choice, instant, length, texts, whole_num
 
 @dataclass(frozen=True)
 class ContinuousConfig:
-    """Keys that the author of a continuous model has besides those of any kind.
+    """The keys of a continuous model besides those of any kind.
 
     It is ``model.config.own`` of each such model.
     """

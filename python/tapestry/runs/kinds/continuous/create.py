@@ -28,7 +28,7 @@ from tapestry.sql import Window
 
 
 def creation(planning: Planning, query: Query) -> Planned:
-    """The first run of a new generation: all of Q_M(t)."""
+    """Plan the first run of a new generation: all of Q_M(t)."""
     session, model, invocation = planning.session, planning.model, planning.invocation
     config: ContinuousConfig = model.config.own
     limits, warnings = horizons(session, invocation, query.relations.tables)

@@ -1,6 +1,6 @@
-"""How far the answers of continuous models upstream are complete (semantics, section 3, "A chain").
+"""Finds how far continuous models upstream are complete (semantics, section 3, "A chain").
 
-A model never runs past the models that it reads: then no answer of theirs arrives late.
+A model never runs past the models that it reads: then none of their answers arrives late.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tapestry.runs.tables.target import CLOSED, EMPTY_GENERATION, commits_after,
 def horizons(
     session: Session, invocation: Invocation, tables: Mapping[str, Pinned]
 ) -> tuple[dict[str, datetime], tuple[str, ...]]:
-    """For each continuous model among ``tables`` the instant up to which it is complete; warnings.
+    """Return how far each continuous model among ``tables`` is complete, and warnings.
 
     One whose state cannot be found or read limits nothing: its answers that come late are found as
     late rows.
@@ -48,7 +48,7 @@ def horizons(
 
 
 def _behind(session: Session, invocation: Invocation, name: str, until: datetime) -> list[str]:
-    """Why a model that is read has not got as far; nothing where this invocation has told it."""
+    """Return why a model that is read is behind; nothing where it was skipped and so reported."""
     if name in invocation.switches.skipped:
         return []
     try:
@@ -63,7 +63,7 @@ def _behind(session: Session, invocation: Invocation, name: str, until: datetime
 def _of_state(
     session: Session, invocation: Invocation, name: str, pinned: Pinned, generation: str
 ) -> datetime | None:
-    """τ of the model after the newest run that the pinned version holds.
+    """Return τ of the model after the newest run that the pinned version holds.
 
     A model that dbt defers to stands in another environment, whose state table it names.
     """

@@ -23,7 +23,7 @@ from tapestry.sql import Catalog, rewrite
 
 
 class Continuous:
-    """Plans a run over the window since the last one; answers are appended, none is taken back."""
+    """Plans a run over the window since the last one; answers are appended, never taken back."""
 
     own_columns: ClassVar[Mapping[str, Sql]] = {MATCHED_AT: Sql("TIMESTAMP")}
     arrival: ClassVar[str] = MATCHED_AT
@@ -32,19 +32,19 @@ class Continuous:
     def plan(
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
     ) -> Plan:
-        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
+        """Return the plan; writes nothing. Raises one of the errors of ``tapestry.errors``."""
         standing = stand(session, model, invocation, full_refresh)
         return Decision(session, model, invocation, standing).plan()
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
-        """Raise the Refusal that a run would raise of the model's text, which reads no data."""
+        """Raise the Refusal that a run would raise for the model's text, without reading data."""
         config: ContinuousConfig = model.config.own
         rewrite(model.sql, catalog, assume=config.assume, begin=config.begin)
 
     def explain(
         self, session: Session, model: Model, invocation: Invocation, stored: bool
     ) -> Explained:
-        """The steps of the rewriting, and what the next run would read."""
+        """Return the steps of the rewriting, and what the next run would read."""
         return explain(session, model, invocation, stored)
 
     def audit(

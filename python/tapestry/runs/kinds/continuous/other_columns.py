@@ -1,7 +1,7 @@
-"""A query that differs from that of the last run by the columns of its select lists only.
+"""A query that differs from the last run's only in the columns of its select lists.
 
-``on_schema_change`` says what becomes of these, and is asked alone: the rows are found under the
-conditions of before.  So it is where `*` stands for more columns than it did.
+``on_schema_change`` alone decides about these: the rows are found under the same conditions as
+before. This includes a `*` that stands for more columns than it did.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ DO = (
 
 @dataclass(frozen=True)
 class OtherColumns:
-    """What became of the columns of a query: those that came and those that went, in order."""
+    """The columns that were added to a query and those that were removed, in order."""
 
     new: tuple[str, ...]
     gone: tuple[str, ...]
 
     @property
     def told(self) -> str:
-        """In words.
+        """The change in words.
 
         >>> OtherColumns(("w", "x"), ("y",)).told
         'new columns w, x; y no longer there'
@@ -44,18 +44,18 @@ class OtherColumns:
 
 
 def told(new: Sequence[str], gone: Sequence[str]) -> str:
-    """Columns that came and went, in words."""
+    """Return added and removed columns in words."""
     parts = [f"new column{'s' * (len(new) > 1)} {', '.join(new)}"] * bool(new)
     return "; ".join(parts + [f"{', '.join(gone)} no longer there"] * bool(gone))
 
 
 def other_columns(canonical: str, query: Query) -> OtherColumns | None:
-    """What became of the columns since a query with this text; None where more has changed.
+    """Return the changed columns since a query with this text; None if more has changed.
 
     Without the items of the columns that came or went, in whatever select list, both texts are one;
-    what the lists are in a condition for (a column under a NATURAL JOIN) stands elsewhere, too.
-    A column that is in the list of a table in FROM only changes no row, unless that table's rows
-    are told apart by it.
+    a select list that serves a condition (a column under a NATURAL JOIN) stands elsewhere, too. A
+    column that is only in the list of a table in FROM changes no row, unless that table's rows are
+    told apart by it.
     """
     then, now = _tree(canonical), _tree(query.canonical)
     if then is None or now is None:
@@ -99,7 +99,7 @@ def refuse_changed_columns(model: Model, found: OtherColumns, row: StateRow, que
 
 
 def _tree(canonical: str) -> exp.Query | None:
-    """The text as a tree of its own; None for one that another version wrote otherwise."""
+    """Return the text as a tree of its own; None for a text in another version's form."""
     try:
         tree = read_one(canonical).copy()
     except (SqlglotError, Refusal):
@@ -114,9 +114,9 @@ def _listed(tree: exp.Expr) -> set[str]:
 
 
 def _without(tree: exp.Expr, names: Collection[str]) -> str:
-    """A query without the columns of these names; their order counts where it means something.
+    """Return a query without the columns of these names; sorted where order has no meaning.
 
-    The arms of a set operation are put on each other by the place of their columns.
+    The arms of a set operation are matched by the place of their columns.
     """
     for select in list(tree.find_all(exp.Select)):
         kept = [item for item in select.expressions if item.alias_or_name.lower() not in names]
@@ -127,7 +127,7 @@ def _without(tree: exp.Expr, names: Collection[str]) -> str:
 
 
 def _by_value(canonical: str) -> bool:
-    """Are rows of the query, or of a table that it is made of, told apart by their values?"""
+    """Return whether rows of the query, or of a table within, are told apart by their values."""
     tree = read_one(canonical)
     every = tree.find_all(exp.Distinct, exp.SetOperation, exp.Group)
     return any(not isinstance(node, exp.Union) or bool(node.args.get("distinct")) for node in every)

@@ -1,4 +1,4 @@
-"""The next run of a continuous model, planned over the window since the last one."""
+"""Plans the next run of a continuous model over the window since the last one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Decision(Planning):
     """The steps by which it is decided what a run does."""
 
     def plan(self) -> Plan:
-        """What comes first: to go on with what has crashed, to begin anew, or the next window."""
+        """Plan the next step: a crashed run again, a new beginning, or the next window."""
         config: ContinuousConfig = self.model.config.own
         model, standing, row = self.model, self.standing, self.standing.row
         if row is None:
@@ -53,7 +53,7 @@ class Decision(Planning):
         return self.following(query, row, begin)
 
     def begin_of_changed(self, query: Query, row: StateRow) -> datetime | None:
-        """From when on a query counts that is not the one of the last run.
+        """Return from when on a changed query counts.
 
         Raises QueryChanged where the model does not say that it may go on.
         """
@@ -74,7 +74,7 @@ class Decision(Planning):
         return row.after.t if begin is None or begin < row.after.t else begin
 
     def crashed(self, row: StateRow) -> Plan:
-        """The run that crashed once more, as it was; closed, where it cannot be."""
+        """Plan the crashed run once more, as it was; close it where that is impossible."""
         config: ContinuousConfig = self.model.config.own
         query = self.query_of_crashed(row)
         if query is None:
@@ -85,9 +85,9 @@ class Decision(Planning):
         return self.creation(self.query(self.model.sql, config.begin))
 
     def query_of_crashed(self, row: StateRow) -> Query | None:
-        """The query of a run that crashed, as it was.
+        """Return the query of a run that crashed, as it was.
 
-        None where what it read can no longer be read, where today's expectations are about columns
+        None where its sources can no longer be read, where today's expectations are about columns
         that it did not have, and fit the query of today, or where it would be executed under other
         settings: nothing of the run has landed, so its window can be run anew.
         """
@@ -108,15 +108,15 @@ class Decision(Planning):
             return None
 
     def creation(self, query: Query) -> Planned:
-        """The first run of a new generation."""
+        """Plan the first run of a new generation."""
         return creation(self, query)
 
     def appending(self, query: Query, row: StateRow, reshape: bool) -> Planned | None:
-        """Run ``row``, whether new or crashed; None where a source asks for a creation."""
+        """Plan run ``row``, whether new or crashed; None where a source requires a creation."""
         return appending(self, query, row, reshape)
 
     def following(self, query: Query, last: StateRow, begin: datetime | None) -> Decided:
-        """The run after the last one that landed, or nothing."""
+        """Plan the run after the last one that landed, or nothing."""
         config: ContinuousConfig = self.model.config.own
         session, model, invocation = self.session, self.model, self.invocation
         limits, warnings = horizons(session, invocation, query.relations.tables)
@@ -140,9 +140,9 @@ class Decision(Planning):
         return bounded(planned, invocation.clock, query, (limits, warnings))
 
     def due_by_time(self, query: Query, last: StateRow) -> datetime | None:
-        """The first instant after the last run at which time alone may bring an answer.
+        """Return the first instant after the last run at which time alone may bring an answer.
 
-        None: none ever. It depends on the pins only, so a warm process asks once.
+        None: never. It depends on the pins only, so a warm process computes it once.
         """
         invocation, key = self.invocation, (last.generation, last.n, last.after.t)
         known, due = invocation.recall.quiet(key)

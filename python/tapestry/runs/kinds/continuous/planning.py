@@ -1,4 +1,4 @@
-"""What all steps of planning a run share."""
+"""The state and helpers that all steps of planning a run share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tapestry.sql import Window
 
 @dataclass(frozen=True)
 class Planning:
-    """One model, where it stands, and who asks."""
+    """A model, its standing, and the session and invocation that plan its run."""
 
     session: Session
     model: Model
@@ -33,12 +33,12 @@ class Planning:
 
     @property
     def known(self) -> KnownBefore:
-        """What tells what a run knows of those before it."""
+        """The object that finds out what a run knows of earlier ones."""
         state = self.invocation.state_table
         return KnownBefore(self.session, self.model, self.standing, state)
 
     def query(self, sql: str, begin: datetime | None, pins: Pins | None = None) -> Query:
-        """A text as this invocation reads it."""
+        """Return a text as this invocation reads it."""
         return read_query(self.session, self.model, self.invocation, sql, begin, pins)
 
     def requests(
@@ -48,7 +48,7 @@ class Planning:
         found: Mapping[str, Examination],
         plain: Query | None = None,
     ) -> tuple[MemoryRequest, ...]:
-        """What a run over a window asks of memories; ``plain`` as in ``Asking``."""
+        """Return the requests to memories of a run over a window; ``plain`` as in ``Asking``."""
         config: ContinuousConfig = self.model.config.own
         asking = Asking(
             self.session,
@@ -64,7 +64,7 @@ class Planning:
 
 
 def figures_of(strategy: str, found: Mapping[str, Examination]) -> Figures:
-    """What is told of a run over these sources."""
+    """Return the figures to report about a run over these sources."""
     late = sum(one.rows.late for one in found.values())
     return Figures(strategy, late, sum(one.rows.null for one in found.values()))
 
@@ -75,7 +75,7 @@ def bounded(
     query: Query,
     horizons: tuple[Mapping[str, datetime], Sequence[str]],
 ) -> Planned:
-    """The plan with what is told of its window's end: by upstream models, and by the clock."""
+    """Return the plan with warnings on its window's end: by upstream models, and by the clock."""
     limits, warnings = horizons
     told = planned.told
     warnings = (*warnings, *told.warnings, *far_ahead(clock, planned.t, query.commits))

@@ -1,4 +1,4 @@
-"""How far a continuous model has run, told from its table and the state alone."""
+"""Finds how far a continuous model has run, by its table and the state alone."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tapestry.runs.tables.target import commits_after, landed, look
 
 @dataclass(frozen=True)
 class Reached:
-    """How far a model is.
+    """How far a model has run.
 
     until
         The end of the newest window that its table holds; None where there is none.
     begun
         The end of the window of a run that was claimed and has not landed, else None. The next run
-        brings that one to its end first, whatever instant is asked of it.
+        completes that one first, whatever instant is asked of it.
     """
 
     until: datetime | None = None
     begun: datetime | None = None
 
     def behind(self, instant: datetime) -> bool:
-        """Has a run still to bring the model to an instant?
+        """Return whether a run still has to bring the model to an instant.
 
         Not to one inside a window that was begun: a run to there would end beyond it.
         """
@@ -40,7 +40,7 @@ class Reached:
 def reached(
     session: Session, relation: str, states: Mapping[str, StateRow | OddRow] | None
 ) -> Reached:
-    """How far a model is; ``states`` is `read_states`.
+    """Return how far a model has run; ``states`` is `read_states`.
 
     A run whose checks failed does not count: the next one goes on from before it. Raises
     StateUnreadable for a row that no run has written.

@@ -1,4 +1,4 @@
-"""The query of a model as a run executes it: rewritten over what it reads now."""
+"""The query of a model as a run executes it: rewritten over its present sources."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WORD = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'|[\w.]+|[<>=!]+|\S")
 
 @dataclass(frozen=True)
 class Query:
-    """The current query of a model, rewritten over what it reads now."""
+    """The current query of a model, rewritten over its present sources."""
 
     rewriting: Rewriting
     relations: Relations
@@ -46,18 +46,18 @@ class Query:
 
     @property
     def commits(self) -> list[datetime]:
-        """When the tables that the query reads had their newest commits, as far as is known."""
+        """The times of the newest commits of the tables that the query reads, as far as known."""
         tables = [self.relations.tables[name].table for name in self.rewriting.sources]
         return [table.changed for table in tables if table.changed is not None]
 
     @property
     def sizes(self) -> list[int]:
-        """Bytes of the tables that the query reads."""
+        """The sizes in bytes of the tables that the query reads."""
         return [self.relations.tables[name].table.size for name in self.rewriting.sources]
 
     @property
     def little(self) -> bool:
-        """Are all the tables small enough to be held?"""
+        """Whether all the tables are small enough to be held."""
         return max(self.sizes, default=0) <= SMALL
 
 
@@ -98,7 +98,7 @@ def read_query(
 
 
 def over_ended(names: Collection[str], query: Query, model: Model, invocation: Invocation) -> Query:
-    """The query over sources with rows that were deleted: each row is there until it ends.
+    """Return the query over sources with deleted rows: each row is there until it ends.
 
     An end is known late, but not too late: up to the run that finds it, the row was there.
     """
@@ -137,7 +137,7 @@ def rewritten(
 
 
 def query_changed(model: Model, old: str, query: Query) -> QueryChanged:
-    """The error, with the first lines that differ from ``old``, the canonical text so far."""
+    """Return the error, with the first lines that differ from ``old``, the text so far."""
     new = without_unsaid(query.canonical, old)
     return QueryChanged(
         f"{model.name} is not the query that its table was grown with: {_difference(old, new)}",
@@ -148,9 +148,9 @@ def query_changed(model: Model, old: str, query: Query) -> QueryChanged:
 
 
 def _difference(old: str, new: str) -> str:
-    """The first lines that one text does not share with the other.
+    """Return the first lines that one text does not share with the other.
 
-    Of a line of SQL that became another one, the words: a new column, not the list that it is in.
+    For a changed line of SQL, only its differing words: a new column, not the whole list.
     """
     lines = [text.splitlines() for text in (old, new)]
     shown: list[str] = []
@@ -175,7 +175,7 @@ def _changes(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, i
 def expected(
     session: Session, model: Model, invocation: Invocation, sql: str, columns: Sequence[str]
 ) -> tuple[Prepared, ...]:
-    """What a run over ``sql`` counts; tables in conditions are read at the invocation's pins.
+    """Return the expectations that a run over ``sql`` counts; conditions read pinned tables.
 
     Raises ConfigurationError for an expectation that does not fit the columns.
     """
@@ -192,9 +192,9 @@ def expected(
 
 
 def pins_behind(session: Session, invocation: Invocation) -> Pinning:
-    """What to write behind a table's name so that it is read at the pin of this invocation.
+    """Return a function that gives, for a table's name, the version at the invocation's pin.
 
-    Views and what is no Delta table have no version: they are read as they are.
+    Views and tables of other formats have no version: they are read as they are.
     """
 
     def version(name: str) -> str:

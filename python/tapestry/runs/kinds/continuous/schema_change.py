@@ -1,4 +1,4 @@
-"""Other columns than the table has, or other types: what a run makes of them.
+"""Handles columns that the table lacks, or has with other types.
 
 ``on_schema_change`` says what a changed query does to the columns. A type may change though the
 query stays: with that of a source.
@@ -43,15 +43,15 @@ def reconcile(
     row: StateRow,
     changed: bool,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns to insert, and the statements that make room for them.
+    """Return the columns to insert, and the statements that make room for them.
 
-    The table is asked what it has where the query may have ``changed``, and once a process: an
-    earlier run may have left columns out.
+    The table is described where the query may have ``changed``, and once a process: an earlier run
+    may have left columns out.
 
-    A column that the query no longer has stays in the table and is NULL from now on; nothing is
-    ever taken back. The types of new ones are those of the author's ``query``: what the run's own
-    reads may yet have to be written. Raises QueryChanged for a new column unless the model says
-    what to do.
+    A column that the query no longer has stays in the table and is NULL from now on; columns are
+    never dropped. The types of new ones are those of the author's ``query``: tables that the run
+    itself reads may yet have to be written. Raises QueryChanged for a new column unless the model
+    says what to do.
     """
     config: ContinuousConfig = model.config.own
     columns = (*query.rewriting.columns, MATCHED_AT)
@@ -82,10 +82,10 @@ def reconcile(
 def refuse_narrower(
     session: Session, model: Model, invocation: Invocation, query: Query, generation: str
 ) -> None:
-    """Raise QueryChanged where the table's columns do not hold what the query gives now.
+    """Raise QueryChanged where the table's columns do not hold the query's values.
 
-    Spark would cast: it rounds 1.5 to an INT in silence, and what is checked is what the query
-    gives. Reads no data; a process asks once for each query over sources of the same types.
+    Spark would cast: it silently rounds 1.5 to an INT, and the checks are made on the query's
+    values. Reads no data; a process checks once for each query over sources of the same types.
     """
     tables = query.relations.tables
     read = tuple((name, tables[name].table.columns) for name in query.rewriting.sources)
@@ -102,7 +102,7 @@ def refuse_narrower(
 
 
 def _narrower(model: Model, column: str, known: str, now: str) -> QueryChanged:
-    """The error; widening the table, where Delta can, is what loses nothing."""
+    """Return the error; its hint is to widen the table, where Delta can: that loses nothing."""
     table = relation_name(model.relation)
     parts = _parts(quoted(column), read_kind(known), read_kind(now))
     failing = [part for part in parts if not _leaf_holds(*part[1:])]
@@ -124,10 +124,10 @@ def _narrower(model: Model, column: str, known: str, now: str) -> QueryChanged:
 
 
 def holds(there: str, now: str) -> bool:
-    """Is every value of the type ``now`` one of a column of the type ``there``, unchanged?
+    """Return whether a column of the type ``there`` holds every value of ``now``, unchanged.
 
-    Fields of structs go by their place, as an INSERT casts them, but under other names they are
-    other fields.
+    Fields of structs are matched by their place, as an INSERT casts them, but under other names
+    they are other fields.
 
     >>> holds("bigint", "int"), holds("int", "bigint"), holds("double", "bigint")
     (True, False, False)
@@ -136,9 +136,9 @@ def holds(there: str, now: str) -> bool:
 
 
 def _parts(path: str, there: ColumnType, now: ColumnType) -> Iterator[tuple[str, str, str]]:
-    """What two types are made of: where, the type there, and the type now.
+    """Yield the parts of two types: the path, the type there, and the type now.
 
-    Where they are not made alike, the two as they are.
+    Types of different structure are yielded as they are.
     """
     names = [[name.lower() for name, _ in kind.parts] for kind in (there, now)]
     if not there.parts or there.name != now.name or names[0] != names[1]:
@@ -158,7 +158,7 @@ def _leaf_holds(there: str, now: str) -> bool:
 
 
 def widens(known: str, now: str) -> bool:
-    """Can Delta make the one type of a column the other?
+    """Return whether Delta can change one type of a column to the other.
 
     A number to one that holds it; a DECIMAL must have ten digits before the point.
     """
@@ -168,16 +168,16 @@ def widens(known: str, now: str) -> bool:
 
 
 def same_type(one: str, other: str) -> bool:
-    """Do two texts name one type of a column?"""
+    """Return whether two texts name one type of a column."""
     return _as_stored(one) == _as_stored(other)
 
 
 def _as_stored(kind: str) -> str:
-    """Texts are one type here: where one is too long the table refuses it, aloud."""
+    """Return a type with all texts as one: the table itself refuses texts that are too long."""
     plain = re.sub(r"\b(var)?char\(\d+\)", "string", kind.lower())
     return re.sub(r" collate \w+", "", plain).replace(", ", ",")
 
 
 def types_by_name(session: Session, relation: str) -> dict[str, str]:
-    """The types of a table's columns by their names in lower case."""
+    """Return the types of a table's columns by their names in lower case."""
     return {name.lower(): kind for name, kind in columns_of_table(session, relation)}

@@ -1,7 +1,7 @@
-"""A run's staged rows, checked against the definition before they are published.
+"""Checks a run's staged rows against the definition before they are published.
 
 Semantics, section 5: with the author's query and the static answer only (``tapestry.verification``
-cannot import the rewriting). What is chosen here is how much to look at; the turn follows from n.
+cannot import the rewriting). This module chooses how much to check; the turn follows from n.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class AnswersVerified:
     question: Question
 
     def verify(self, session: Session, model: Model, staged: str) -> list[CheckResult]:
-        """Check the staged rows; what is found is a result, not an exception.
+        """Check the staged rows; findings are results, not exceptions.
 
         ``staged`` may stand behind FROM: the select list, ``_matched_at``, ``_key``.
         """
@@ -81,14 +81,14 @@ class AnswersVerified:
 
 
 def verified(question: Question | None) -> AnswersVerified | None:
-    """How the new rows that a question is about are verified; None: they are not."""
+    """Return the verification of the rows of a question; None: they are not verified."""
     return None if question is None else AnswersVerified(question)
 
 
 def results_of(
     ask: Callable[[], tuple[Result, Result]], level: str, on_failure: str, columns: Sequence[str]
 ) -> list[CheckResult]:
-    """Ask, and what came of it as results; an error while asking is one of them."""
+    """Execute a comparison and return its results; an error while asking is one of them."""
     began = monotonic()
     try:
         found = ask()
@@ -115,7 +115,7 @@ def results_of(
 
 
 def sentence(finding: Finding, columns: Sequence[str]) -> str:
-    """What is wrong with one row, in words."""
+    """Return a description of what is wrong with one row."""
     row = ", ".join(f"{c} = {v}" for c, v in zip(columns, finding.values, strict=False))
     words = WORDS[finding.reason].format(
         instant=_shown(finding.instant), matched=_shown(finding.matched_at)

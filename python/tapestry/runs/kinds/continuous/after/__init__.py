@@ -1,1 +1,1 @@
-"""What is done with the table between runs: adopt, verify, rewind, preview."""
+"""Operations on the table between runs: adopt, verify, rewind, preview."""

@@ -1,4 +1,4 @@
-"""A model's table checked after the fact, outside of any run: ``tapestry verify``.
+"""Checks a model's table after the fact, outside of any run: ``tapestry verify``.
 
 It is compared with the definition over the versions of the sources that its newest run read, late
 rows arriving when they did. Nothing is written.
@@ -36,8 +36,8 @@ def audit(
     """Check the table of a model against its query, as of its newest run.
 
     ``level`` is sample or full; ``turn_number`` says which part of the history a sample looks at.
-    Raises NotRunYet for a model that has not run, and what a run raises before it begins, but for
-    the writes of others: what they did to the table is what an audit is to find.
+    Raises NotRunYet for a model that has not run, and the errors of a run before it begins, except
+    those for the writes of others: an audit is to find what they did to the table.
     """
     standing, changed = _standing(session, model, invocation)
     row = standing.row

@@ -1,4 +1,4 @@
-"""Any rows checked against a query, whoever wrote them; what an audit asks of each level."""
+"""Checks any rows against a query, whoever wrote them; the comparisons of each audit level."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def audit_rows(
 def asked(
     compared: Audit, model: Model, level: str, low: datetime, turn_number: int
 ) -> tuple[Result, Result]:
-    """Ask what an audit of this level asks; ``low`` is where history begins."""
+    """Compare as this level of audit demands; ``low`` is where history begins."""
     if level == "full":
         return compared.full()
     turns, t = turns_of(model.config.verify_share), compared.published.t

@@ -1,4 +1,4 @@
-"""The memories of a model compared with their sources: ``tapestry verify --memories``."""
+"""Compares the memories of a model with their sources: ``tapestry verify --memories``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tapestry.sql import Window
 def compare_memories(
     session: Session, model: Model, invocation: Invocation
 ) -> tuple[ComparedMemory, ...]:
-    """What the next run of a model would read from memories, against the sources as they are now.
+    """Compare the memories that a model's next run would read with the sources as they are now.
 
     Nothing is written. Raises what reading the model's query raises.
     """

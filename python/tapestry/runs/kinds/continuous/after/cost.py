@@ -14,7 +14,7 @@ _RELATION = re.compile(r"Relation [^\n]*Statistics\(sizeInBytes=([\d.]+) (\w+)")
 
 @dataclass(frozen=True)
 class Cost:
-    """What a scan reads after file statistics have excluded what they can.
+    """The data that a scan reads after file statistics have excluded files.
 
     files
         None where the connection does not tell (thrift).
@@ -25,9 +25,9 @@ class Cost:
 
 
 def cost(session: Session, preview: Preview, source: str, predicate: str) -> Cost:
-    """What reading the rows of a source that satisfy a predicate ('': all) costs now.
+    """Return the present cost of reading a source's rows that satisfy a predicate ('': all).
 
-    Spark plans the scan and reads no data: Delta puts the size of the files that are left into the
+    Spark plans the scan and reads no data: Delta puts the size of the remaining files into the
     plan's statistics.
     """
     scan, pinned = preview.scans[source], preview.query.relations.tables[source]
@@ -38,7 +38,7 @@ def cost(session: Session, preview: Preview, source: str, predicate: str) -> Cos
 
 
 def size_in(plan: str) -> int:
-    """The bytes that the optimized plan of an EXPLAIN COST reads.
+    """Return the bytes that the optimized plan of an EXPLAIN COST reads.
 
     >>> size_in("Filter …\\n+- Relation db.m[id#1] parquet, Statistics(sizeInBytes=33.5 KiB)\\n")
     34304

@@ -1,7 +1,7 @@
-"""Which continuous models have read answers of a model that are about to be forgotten.
+"""Finds the continuous models that have read answers that a rewind to T will forget.
 
-A model has, when it went past T itself, or when the version that it pinned holds answers after T:
-those vanish under it. The state says what each one read.
+These are models that went past T themselves, or whose pinned version holds answers after T: those
+vanish under them. The state has the versions that each one read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tapestry.runs.tables.target import CLOSED, commits_after, landed, look
 
 
 def state_of(session: Session, invocation: Invocation, model: Model) -> StateRow | None:
-    """The newest run that the state knows of a model's table; None where there is none."""
+    """Return the newest run that the state knows of a model's table; None where there is none."""
     target = look(session, model.relation)
     if target is None or target.generation is None:
         return None
@@ -40,7 +40,7 @@ def state_of(session: Session, invocation: Invocation, model: Model) -> StateRow
 def affected(
     session: Session, invocation: Invocation, root: Model, models: Iterable[Model], to: datetime
 ) -> list[Model]:
-    """The models that have to be rewound with ``root``, each after those that it reads.
+    """Return the models to be rewound with ``root``, each after those that it reads.
 
     Raises StateUnreadable for one that may be among them and whose state cannot be read.
     """
@@ -70,7 +70,7 @@ def affected(
 def _states(
     session: Session, invocation: Invocation, named: Mapping[str, Model]
 ) -> tuple[dict[str, StateRow], dict[str, StateUnreadable]]:
-    """The newest run of each model, and why there is none that can be read."""
+    """Return the newest run of each model, or the error that keeps it from being read."""
     rows: dict[str, StateRow] = {}
     unreadable: dict[str, StateUnreadable] = {}
     for name, model in named.items():
@@ -85,14 +85,14 @@ def _states(
 
 
 def _reads(session: Session, invocation: Invocation, model: Model) -> set[str]:
-    """The tables that the query of a model reads today, through views too."""
+    """Return the tables that the query of a model reads today, through views too."""
     return set(
         read_relations(session, model.sql, model, invocation.pins, invocation.time_zone).tables
     )
 
 
 def _holds_later(session: Session, name: str, pin: Pin, to: datetime) -> bool:
-    """Does the version that was read hold answers after T? One that is gone may have."""
+    """Return whether the version that was read may hold answers after T; true if it is gone."""
     relation = f"{relation_name(name)} VERSION AS OF {pin.version}"
     try:
         asked = f"SELECT 1 FROM {relation} WHERE {MATCHED_AT} > {timestamp(to)} LIMIT 1"
@@ -102,7 +102,7 @@ def _holds_later(session: Session, name: str, pin: Pin, to: datetime) -> bool:
 
 
 def _in_order(found: set[str], rows: Mapping[str, StateRow]) -> list[str]:
-    """Upstream models first."""
+    """Return the models, upstream ones first."""
     ordered: list[str] = []
     waiting = sorted(found)
     while waiting:

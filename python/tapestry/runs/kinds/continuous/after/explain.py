@@ -1,4 +1,4 @@
-"""The steps of the rewriting, and the next run looked at without running it."""
+"""Explains the steps of the rewriting and the next run, without running it."""
 
 from __future__ import annotations
 

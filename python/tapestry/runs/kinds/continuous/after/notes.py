@@ -1,4 +1,4 @@
-"""What would stop the next run, and what it would say of a query that is another one."""
+"""Notes on the next run: errors that would stop it, and effects of a changed query."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tapestry.sql import Scan
 def of_changed(
     session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
 ) -> list[str]:
-    """What a run would make of a query that is not the one that the table was grown with."""
+    """Return notes on what a run would do if the query differs from the one that grew the table."""
     config: ContinuousConfig = model.config.own
     rule = config.on_query_change
     notes = [f"the query changed since the last run (on_query_change: {rule})"]
@@ -43,7 +43,7 @@ def of_changed(
 
 
 def as_spark_reads(session: Session, model: Model, query: Query, select: str) -> list[str]:
-    """What a first run asks of Spark before it reads data; raises Refusal where that refuses."""
+    """Check a first run's query as Spark reads it, without data; raise Refusal if it cannot."""
     refuse_other_columns(session, model, query, select)
     if planned_as_read(session, query) is False:
         return ["Spark plans the query otherwise than it was read: a first run compares their rows"]
@@ -53,7 +53,7 @@ def as_spark_reads(session: Session, model: Model, query: Query, select: str) ->
 def scans_of_next_run(
     session: Session, query: Query, row: StateRow | None, notes: list[str]
 ) -> dict[str, Scan]:
-    """The sources as the run after ``row`` would read them; notes of those with rows that ended."""
+    """Return the sources as the run after ``row`` would read them; note those with ended rows."""
     scans: dict[str, Scan] = {}
     for name in query.rewriting.sources:
         scans[name], ended = scan_as_left(session, query.relations, name, row)

@@ -1,4 +1,4 @@
-"""The statement of a run over sources that go by their bare names, and the order of its joins."""
+"""The statement of a run over the bare names of its sources, and the order of its joins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def joins_of(
     scans: Mapping[str, Scan],
     requests: Iterable[MemoryRequest],
 ) -> tuple[Joined, ...]:
-    """In which order the run joins its tables: of a memory it is its own size that counts."""
+    """Return the order in which the run joins its tables; a memory counts by its own size."""
     apart = {
         request.use.alias: replace(scans[request.use.source], size=request.found.kept.size)
         for request in requests
@@ -33,7 +33,7 @@ def joins_of(
 
 
 def plain_statement(rewriting: Rewriting, window: Window, scans: Mapping[str, Scan]) -> str:
-    """The run's statement over sources that go by their bare names."""
+    """Return the run's statement over the bare names of its sources."""
     bare = {name: _bare(name, scan) for name, scan in scans.items()}
     apart = {alias: _bare(alias, scan) for alias, scan in rewriting.how_read.apart.items()}
     known = KnownAnswers("known_answers")

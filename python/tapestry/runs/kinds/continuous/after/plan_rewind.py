@@ -1,4 +1,4 @@
-"""Decide what a rewind of one model will do, before anything of it is written."""
+"""Plans the rewind of one model, before anything of it is written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def plan_rewind(
     to: datetime,
     upstream: Mapping[str, Pin] | None = None,
 ) -> Rewind | None:
-    """Decide; writes nothing but the name of a generation that a killed rewind left out.
+    """Plan a rewind; write nothing but a generation's name that a killed rewind left out.
 
     ``upstream`` are pins of models that were themselves rewound: their tables now hold exactly what
     was visible at T. Without them, and with nothing after T, there is nothing to do: None.
@@ -74,13 +74,13 @@ def plan_rewind(
 
 
 def answers_after(session: Session, model: Model, to: datetime) -> int:
-    """How many answers of the model's table have their first instant after T."""
+    """Return how many answers of the model's table have their first instant after T."""
     asked = f"SELECT count(*) FROM {relation_name(model.relation)}"
     return int(session.rows(f"{asked} WHERE {MATCHED_AT} > {timestamp(to)}")[0][0])
 
 
 def _crossing(model: Model, runs: Sequence[StateRow], to: datetime) -> StateRow:
-    """The first run that went as far as T; it read whatever the answers up to T depend on."""
+    """Return the first run that went as far as T; it read all that answers up to T depend on."""
     crossing = next((run for run in runs if run.after.t >= to), None)
     if crossing is None or (crossing.since is not None and crossing.since >= to):
         raise too_early(model, to, runs)
@@ -90,7 +90,7 @@ def _crossing(model: Model, runs: Sequence[StateRow], to: datetime) -> StateRow:
 def _rewound(
     crossing: StateRow, to: datetime, version: int, upstream: Mapping[str, Pin]
 ) -> StateRow:
-    """Run 1 of the generation that goes on from T; ``version`` is the newest of the table."""
+    """Return run 1 of the generation that goes on from T; ``version`` is the table's newest."""
     return replace(
         crossing,
         identity=replace(crossing.identity, generation=uuid4().hex, n=1, run_id=uuid4().hex),

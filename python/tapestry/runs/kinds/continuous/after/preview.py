@@ -1,4 +1,4 @@
-"""What the next run of a model would read, looked at without running or writing anything."""
+"""Previews what the next run of a model would read, without running or writing anything."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Preview:
 
 
 def preview(session: Session, model: Model, invocation: Invocation, stored: bool = True) -> Preview:
-    """Look at the next run of ``model``; ``stored``: it has a table, or will have one.
+    """Preview the next run of ``model``; ``stored``: it has a table, or will have one.
 
     Raises Refusal for a query that cannot be kept exactly, ConfigurationError for one that its runs
-    could not verify. What else would stop a run, or what it would warn of, is told in ``notes``.
+    could not verify. Other errors and warnings of the run stand in ``notes``.
     """
     config = model.config.own
     standing, notes = Standing(None, None), []

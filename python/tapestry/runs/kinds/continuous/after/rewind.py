@@ -1,14 +1,15 @@
 """Rewind: forget every answer after T, exactly, as if the run that crossed T had ended there.
 
-What stands afterwards is run 1 of a new generation that ends at T. One commit deletes the answers
-after T and closes the generation before it (semantics, section 4): no append of that one lands any
-more. The generation goes on from what the run that crossed T had read. A row that turned up in a
-later run is found again by the next one: with ts > T it is simply a row, with ts <= T it is late
-and arrives at the first instant after T. A late row that had arrived by T keeps its arrival.
+Afterwards the table stands at run 1 of a new generation that ends at T. One commit deletes the
+answers after T and closes the generation before it (semantics, section 4): no append of that one
+lands any more. The generation goes on from what the run that crossed T had read. A row that turned
+up in a later run is found again by the next one: with ts > T it is an ordinary row, with ts <= T it
+is late and arrives at the first instant after T. A late row that had arrived by T keeps its
+arrival.
 
 Killed before the commit, nothing has happened: kept tables hold rows of a generation that does not
-exist. Killed after it, the table has the name of its old generation still; whoever comes next
-gives it the new one (``finish``).
+exist. Killed after it, the table still has the name of its old generation; the next run gives it
+the new one (``finish``).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ ANSWERED = identifier(MATCHED_AT)
 
 @dataclass(frozen=True)
 class Rewind:
-    """What a rewind of one model will do.
+    """The plan of a rewind of one model.
 
     newest, row
         The newest run that landed, and the run that stands in its place afterwards.
@@ -62,7 +63,7 @@ class Rewind:
 
 
 def rewind(session: Session, planned: Rewind, invocation: Invocation) -> None:
-    """Carry it out; when this returns, the answers are forgotten for good.
+    """Carry a rewind out; when this returns, the answers are forgotten for good.
 
     Raises ConcurrentRun where a run, a refresh or another rewind of the model got ahead.
     """

@@ -1,4 +1,4 @@
-"""A rewind looks at the sources: late rows that stay, and what would stop the next run."""
+"""Examines the sources for a rewind: late rows that stay, and errors of the next run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tapestry.runs.tables.state_row import StateRow
 def carried(
     session: Session, relations: Relations, crossing: StateRow, row: StateRow
 ) -> tuple[str, ...]:
-    """Late rows of every source, with the arrivals that they keep."""
+    """Return statements that copy late rows of every source, with the arrivals that they keep."""
     statements: list[str] = []
     for name, read in crossing.after.pins.items():
         column = relations.arrives(name)
@@ -47,7 +47,7 @@ def next_run(
     row: StateRow,
     upstream: Mapping[str, Pin],
 ) -> tuple[str, ...]:
-    """What would stop the run after the rewind, as far as its sources can tell now."""
+    """Return the errors that would stop the run after the rewind, as far as sources tell now."""
     config: ContinuousConfig = model.config.own
     found: list[str] = []
     for name, pin in row.after.pins.items():

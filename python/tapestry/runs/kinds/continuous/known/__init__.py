@@ -1,1 +1,1 @@
-"""Answers of the runs before, as far as new ones are told from them."""
+"""Answers of earlier runs, as far as new answers are told from them."""

@@ -1,10 +1,10 @@
-"""Answers that somebody deleted from a target, which was accepted: known for good.
+"""Answers that somebody deleted from a target with the author's consent: they stay known.
 
-Where new answers are told from known ones by their values the table itself says what is known
-(aggregates, section 6). What was deleted from it is kept as hashes in ``<target>__known``: the run
-that is the first to stand above the deletion looks for it in the table's history. Between the claim
-of the last run that landed and its own claim lies what it has to look at, whoever executes it, and
-however often; what is deleted after its claim is the next run's.
+Where new answers are told from known ones by their values, the table itself holds the known ones
+(aggregates, section 6). Deleted answers are kept as hashes in ``<target>__known``: the first run
+above the deletion looks for them in the table's history. It looks at what lies between the claim of
+the last run that landed and its own claim, whoever executes it, and however often; what is deleted
+after its claim is left to the next run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tapestry.words import counted
 
 @dataclass(frozen=True)
 class Erased:
-    """What a run notes of answers that were deleted from its target.
+    """A run's notes of answers that were deleted from its target.
 
     row
         The run, which says from now on that the kept table is needed.
@@ -48,7 +48,7 @@ class Erased:
 
 
 def find_erased(session: Session, model: Model, query: Query, row: StateRow, state: str) -> Erased:
-    """The values that the target has lost since the last run that landed; ``state`` is its table.
+    """Find the values that the target lost since the last landed run; ``state`` is its table.
 
     Raises TargetChanged where the history of the target no longer says which they were.
     """
@@ -67,7 +67,7 @@ def find_erased(session: Session, model: Model, query: Query, row: StateRow, sta
 
 
 def known_hashes(session: Session, query: Query, erased: Erased, begin: bool) -> KnownHashes | None:
-    """The answers in ``<target>__known`` once a run has written there.
+    """Return the answers in ``<target>__known`` once a run has written there.
 
     ``begin``: those after the begin of its query.
 
@@ -92,7 +92,7 @@ def known_hashes(session: Session, query: Query, erased: Erased, begin: bool) ->
 def lost_values(
     session: Session, model: Model, columns: Sequence[str], row: StateRow, last: StateRow
 ) -> tuple[str, int]:
-    """A SELECT of what the target has lost between the claims of two runs, and how many these are.
+    """Return a SELECT of the values lost between the claims of two runs, and their number.
 
     Raises TargetChanged where the history of the target no longer says which they were.
     """
@@ -108,7 +108,7 @@ def lost_values(
 
 
 def versions_before(session: Session, row: StateRow, last: StateRow) -> tuple[int, ...]:
-    """The versions of the target before what others did to it between the claims of two runs."""
+    """Return the target's versions before others' commits between the claims of two runs."""
     commits = commits_after(session, row.model, last.target.version)
     commits = [commit for commit in commits if commit.version <= row.target.version]
     return before_foreign(commits, last.generation)
@@ -117,7 +117,7 @@ def versions_before(session: Session, row: StateRow, last: StateRow) -> tuple[in
 def erased_since(
     session: Session, model: Model, catalog: Catalog, row: StateRow, last: StateRow
 ) -> str:
-    """A SELECT of what the table lost since ``last``, which landed last; '': nothing."""
+    """Return a SELECT of values lost since ``last``, the run that landed last; '': none."""
     config: ContinuousConfig = model.config.own
     if not versions_before(session, row, last):
         return ""
@@ -129,7 +129,7 @@ def erased_since(
 
 
 def _lost(session: Session, columns: Sequence[str], row: StateRow, versions: Sequence[int]) -> str:
-    """(hash, the first ``_matched_at``) of values that the target had and has no more; '': none.
+    """Return (hash, the first ``_matched_at``) of values that the target has lost; '': none.
 
     A version without one of the columns was grown by another query.
     """

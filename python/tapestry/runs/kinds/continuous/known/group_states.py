@@ -1,9 +1,9 @@
 """``<target>__memory``: running states of groups, so that a run reads no history.
 
-Each run adds what its window changes (``tapestry.sql.cumulative.remember``). The state row says
-from which run on the rows count (``beside_target.groups_of``): that one wrote all there was to
-keep. A table that somebody changed, or that lacks the rows of the last run, is not read: the run
-works the states out from history and begins anew. So what is kept decides no answer.
+Each run adds the changes of its window (``tapestry.sql.cumulative.remember``). The state row says
+from which run on the rows count (``beside_target.groups_of``): that run wrote all states. A table
+that somebody changed, or that lacks the rows of the last run, is not read: the run computes the
+states from history and begins anew. So the kept states decide no answer.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ GROWN = 2
 
 @dataclass(frozen=True)
 class GroupStates:
-    """What a run knows of its groups, and what it keeps for the next one.
+    """The states that a run reads of its groups, and those it keeps for the next one.
 
     row
         The run, which says from which run on the states count.
     relation
-        The states at the begin of its window; "": they are worked out from history.
+        The states at the begin of its window; "": they are computed from history.
     """
 
     row: StateRow
@@ -55,10 +55,10 @@ def group_states(
     few: bool = False,
     crashed: bool = False,
 ) -> GroupStates:
-    """The states of the groups of a query that keeps some.
+    """Return the states of the groups of a query that keeps some.
 
-    ``few``: so are the rows of the window. ``crashed``: the run is executed once more, and its row
-    is as it was claimed.
+    ``few``: the window has few rows. ``crashed``: the run is executed once more, and its row is as
+    it was claimed.
     """
     entry, mine = groups_of(row), _fingerprint(query)
     began = entry[0] if entry is not None and entry[1] == mine else None
@@ -93,7 +93,7 @@ def group_states(
 
 
 def keeps_groups(model: Model, query: Query) -> bool:
-    """Are the groups of a query to be kept?"""
+    """Return whether the groups of a query are to be kept."""
     rule = model.config.memories
     if not query.rewriting.keeps_states or rule == "off":
         return False
@@ -101,7 +101,7 @@ def keeps_groups(model: Model, query: Query) -> bool:
 
 
 def without_groups(row: StateRow) -> StateRow:
-    """The run, after which no states count."""
+    """Return the run, after which no states count."""
     return _noted(row, "")
 
 
@@ -117,10 +117,10 @@ def _fingerprint(query: Query) -> str:
 
 
 def _intact(commits: list[Commit], row: StateRow, began: int) -> bool:
-    """Has the last run that landed written states, and nobody but runs since?
+    """Return whether the last landed run wrote states, and only runs have written since.
 
-    Of what was before, that run has made sure. A run that failed, or this one before it crashed,
-    may have written since: its rows do not count.
+    That run has checked what was before. A run that failed, or this one before it crashed, may have
+    written since: its rows do not count.
     """
     if began in row.failed:
         return False
@@ -136,7 +136,7 @@ def _intact(commits: list[Commit], row: StateRow, began: int) -> bool:
 
 
 def _long(commits: list[Commit], row: StateRow, began: int) -> bool:
-    """Have the runs since the states were put together added more than there was?"""
+    """Return whether runs have added more rows since the states were combined than there were."""
     mine = [c for c in commits if c.generation == row.generation and c.n is not None]
     whole = next((c for c in mine if c.n == began), None)
     if whole is None:

@@ -1,6 +1,6 @@
-"""What a run knows of the runs before it, and what it keeps for the runs after it.
+"""The knowledge of a run about the runs before it, and the rows it keeps for later ones.
 
-Answers that were delivered, in the table, in `<target>__rejected` and as hashes in
+These are delivered answers, in the table, in `<target>__rejected` and as hashes in
 `<target>__known`; and the running states of groups in `<target>__memory`.
 """
 
@@ -34,7 +34,7 @@ from tapestry.sql.scan import KnownAnswers
 
 @dataclass(frozen=True)
 class Known:
-    """What a run knows; ``row`` is the run as it is claimed, ``rows`` are what it keeps."""
+    """A run's known answers and states; ``row`` is the run as claimed, ``rows`` the kept rows."""
 
     row: StateRow
     answers: KnownAnswers | None = None
@@ -45,7 +45,7 @@ class Known:
 
 @dataclass(frozen=True)
 class KnownBefore:
-    """One model, where it stands, and its state table."""
+    """A model, its standing and its state table, from which known answers are read."""
 
     session: Session
     model: Model
@@ -53,14 +53,14 @@ class KnownBefore:
     state_table: str
 
     def first(self, query: Query, row: StateRow, found: Mapping[str, Examination]) -> Known:
-        """Of a first run: nothing is known."""
+        """Return what a first run knows: no answers, and no states of groups."""
         groups = self.groups(query, row, found)
         return Known(groups.row, rows=groups.rows)
 
     def later(
         self, query: Query, row: StateRow, found: Mapping[str, Examination], few: bool
     ) -> Known:
-        """Of a run that appends; ``few``: so are the rows of its window."""
+        """Return what a run that appends knows; ``few``: its window has few rows."""
         session, standing = self.session, self.standing
         erased = self.erased(query, row)
         version = erased.row.target.version if standing.accepted else standing.version
@@ -81,14 +81,14 @@ class KnownBefore:
         few: bool = False,
         at_begin: bool = False,
     ) -> GroupStates:
-        """What is known of the groups of a query; ``at_begin``: all since then is asked anew."""
+        """Return the states of a query's groups; ``at_begin``: all since then is computed anew."""
         crashed = self.standing.crashed
         if keeps_groups(self.model, query) and not at_begin:
             return group_states(self.session, query, row, found, few, crashed)
         return GroupStates(row if crashed else without_groups(row))
 
     def erased(self, query: Query, row: StateRow) -> Erased:
-        """What was deleted from the table since the last run that landed, where that matters.
+        """Return the answers deleted from the table since the last landed run, where that matters.
 
         A run that crashed, or failed, may have been the one that had to note it.
         """
@@ -102,13 +102,14 @@ class KnownBefore:
 def known_answers(
     session: Session, model: Model, query: Query, row: StateRow, version: int
 ) -> KnownAnswers | None:
-    """The answers before a run, for a query that tells new ones from them by their values.
+    """Return the answers before a run, for a query that tells new ones from them by value.
 
     ``version`` is the target's at which they are read: Delta leaves out an INSERT of no rows that
     reads the table that it writes to, as it is then, and with it the mark that the run landed.
 
     Where the query counts from the end of a run of another query on, the rows up to there are not
-    its answers; what it would have said there is known all the same (aggregates, section 6).
+    its answers; the answers that it would have given there are known all the same (aggregates,
+    section 6).
     """
     config: ContinuousConfig = model.config.own
     if row.since is None or not query.rewriting.asks_known:

@@ -1,4 +1,4 @@
-"""The answers of the runs before: the rows of a target, and those that an expectation kept out."""
+"""The answers of earlier runs: a target's rows, and those that an expectation kept out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tapestry.sql.scan import KnownAnswers
 def published_rows(
     session: Session, row: StateRow, columns: Sequence[str], version: int = -1
 ) -> str:
-    """These columns of what the runs before ``row`` published or rejected; '' for nothing.
+    """Return these columns of the rows that runs before ``row`` published or rejected; '': none.
 
     ``version`` is the target's that is read, the newest one where it is -1.
 
@@ -44,7 +44,7 @@ def published_rows(
 
 
 def published_up_to(session: Session, row: StateRow, columns: Sequence[str]) -> str:
-    """The target's rows after a run, and those that an expectation kept out of it."""
+    """Return the target's rows after a run, and those that an expectation kept out of it."""
     listed_columns = listed([*columns, MATCHED_AT])
     parts = [f"SELECT {listed_columns} FROM {relation_name(row.model)}"]
     condition = before_run(session, replace(row, identity=replace(row.identity, n=row.n + 1)))
@@ -55,7 +55,7 @@ def published_up_to(session: Session, row: StateRow, columns: Sequence[str]) -> 
 
 
 def answers_of(session: Session, relation: str, columns: Sequence[str]) -> KnownAnswers:
-    """The answers in a table, to look at a query by; none where it does not hold them (yet)."""
+    """Return the answers in a table, to examine a query with; none if it lacks the columns."""
     if relation and exists(session, relation):
         held = {column.lower() for column, _ in columns_of_table(session, relation)}
         if {column.lower() for column in columns} <= held:
@@ -64,11 +64,11 @@ def answers_of(session: Session, relation: str, columns: Sequence[str]) -> Known
 
 
 def no_rows(columns: Sequence[str]) -> str:
-    """A relation with these columns, and no row."""
+    """Return a relation with these columns, and no row."""
     nothing = ", ".join(f"NULL AS {identifier(name)}" for name in columns)
     return f"(SELECT {nothing} WHERE false)"
 
 
 def listed(columns: Sequence[str]) -> str:
-    """Columns in backticks."""
+    """Return columns in backticks, separated by commas."""
     return ", ".join(identifier(column) for column in columns)

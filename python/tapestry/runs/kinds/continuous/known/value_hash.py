@@ -1,10 +1,10 @@
-"""The hash of an answer's values: what is left of an answer that somebody has erased.
+"""The hash of an answer's values: it stands for an answer that somebody has erased.
 
 Two rows have one hash if and only if Spark's ``<=>`` holds for all of their values (but for chance:
-sha2 with 256 bits). So it is made of a text that no other values have: every part says how long it
-is, NULL is a part of its own, and a value has one text under every setting of a session and after
-its column was widened: instants are counted, numbers are written without an exponent or trailing
-zeros, 0.0 is -0.0, and NaN is NaN, in arrays and structs too.
+sha2 with 256 bits). So it is made of a text that no other values have: every part begins with its
+length, NULL is a part of its own, and a value has one text under every setting of a session and
+after its column was widened: instants are counted, numbers are written without an exponent or
+trailing zeros, 0.0 is -0.0, and NaN is NaN, in arrays and structs too.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ EXACT = "1e15"
 
 
 def value_hash(columns: Sequence[str], types: Mapping[str, str], alias: str) -> str:
-    """SQL: the hash of these columns of a relation, read as the types that a table has for them.
+    """Return SQL for the hash of these columns of a relation, read as a table's types.
 
-    ``types`` are by names in lower case, as Spark tells them.  Raises Refusal for a text under a
-    collation: of several that are equal Spark 4.1 does not say what they have in common.
+    ``types`` are by names in lower case, as Spark names them. Raises Refusal for a text with a
+    collation: Spark 4.1 gives no common form of several equal texts.
     """
     parts = []
     for column in columns:
@@ -44,12 +44,12 @@ def value_hash(columns: Sequence[str], types: Mapping[str, str], alias: str) -> 
 
 
 def _part(text: str) -> str:
-    """A text that says how long it is; NULL is `n`."""
+    """Return SQL for a text preceded by its length; NULL is `n`."""
     return f"coalesce(concat(length({text}), ':', {text}), 'n')"
 
 
 def _text(value: str, kind: ColumnType, depth: int = 0) -> str:
-    """A value as text; NULL is NULL."""
+    """Return SQL for a value as text; NULL is NULL."""
     name = kind.name
     decimal = _DECIMAL.fullmatch(name)
     if decimal:
@@ -78,7 +78,7 @@ def _text(value: str, kind: ColumnType, depth: int = 0) -> str:
 
 
 def _short(value: str, scale: int) -> str:
-    """A DECIMAL or a whole number; `format_number` writes no exponent under any setting."""
+    """Return SQL for a DECIMAL or integer as text; `format_number` never writes an exponent."""
     if not scale:
         return f"format_number({value}, 0)"
     return f"rtrim('.', rtrim('0', format_number({value}, {scale})))"

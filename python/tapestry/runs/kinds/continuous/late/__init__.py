@@ -1,1 +1,1 @@
-"""Rows of sources that came late, or are gone: what a change between two runs means to a window."""
+"""Late and deleted rows of sources: the meaning of changes between two runs for a window."""

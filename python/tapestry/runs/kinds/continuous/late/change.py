@@ -1,4 +1,4 @@
-"""What happened to a source since the last run: the cheapest exact way to its late rows."""
+"""Finds the late rows of a source since the last run, by the cheapest exact way."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tapestry.words import counted
 
 @dataclass(frozen=True)
 class SourceChange:
-    """What a window did to a source: late rows, and a query over the contents that vanished.
+    """The effect of a window on a source: late rows, and a query over vanished contents.
 
     ``old`` is a subquery over the rows of before, those that vanished among them.
     """
@@ -37,7 +37,7 @@ class SourceChange:
 
 
 def key_of(since: Since) -> Hashable:
-    """All that ``change_of`` depends on; what a version of a table holds never changes."""
+    """Return all that ``change_of`` depends on; a version of a table never changes."""
     table, rule = since.table, since.rules.on_source_rewrite
     described = (table.name, table.columns, table.row_tracking, since.arrival)
     return (*described, since.last, since.pin, since.tau, since.stored, since.grave_until, rule)
@@ -58,14 +58,14 @@ def change_of(since: Since) -> SourceChange:
 
 
 def commits_of(since: Since) -> tuple[SourceCommit, ...] | None:
-    """The commits of the window; None when the log does not connect the two pins."""
+    """Return the commits of the window; None when the log does not connect the two pins."""
     return commits_between(
         since.session, since.table, since.last, since.pin, since.arrival, since.tau
     )
 
 
 def _compared(since: Since, commits: Sequence[SourceCommit]) -> SourceChange:
-    """A window that rewrote files: what counts is the difference as bags."""
+    """Return the change by a window that rewrote files: the difference of the rows as bags."""
     table, last, pin = since.table, since.last, since.pin
     try:
         old = table.columns
@@ -97,7 +97,7 @@ def _compared(since: Since, commits: Sequence[SourceCommit]) -> SourceChange:
 
 
 def _without_history(since: Since, why: Exception | None = None) -> SourceChange:
-    """Nothing connects the two pins but, perhaps, a stored count."""
+    """Return the change by a stored count, if there is one: the log does not connect the pins."""
     if since.stored is None and since.rules.on_source_rewrite == "refresh":
         return SourceChange(Late(), refresh=True)
     recreated = since.last.table_id != since.pin.table_id
@@ -114,7 +114,7 @@ def _without_history(since: Since, why: Exception | None = None) -> SourceChange
 def incomparable(
     since: Since, commits: Sequence[SourceCommit], why: Exception | None = None
 ) -> SourceRewritten:
-    """The error of a source whose rows of then can no longer be compared with those of now."""
+    """Return the error of a source whose rows of then and now can no longer be compared."""
     what = "was dropped and made again" if not commits else "was rewritten"
     return rewritten(
         since.table,
@@ -127,10 +127,10 @@ def incomparable(
 
 
 def lost_columns(since: Since, side: Side) -> bool:
-    """Has the source lost a column of the kept late rows, so that the model has to be built again?
+    """Return whether the source lost a column of the kept late rows, so that a rebuild is needed.
 
     They are known by their content: without the column, contents that differed in it fall together,
-    and not all copies of what is one content now stand in the kept table.  Raises SourceRewritten
+    and not all copies of what is one content now stand in the kept table. Raises SourceRewritten
     unless the model says ``refresh``.
     """
     there = {column.name.lower() for column in since.table.columns} | SIDE_COLUMNS

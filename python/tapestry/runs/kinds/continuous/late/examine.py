@@ -1,4 +1,4 @@
-"""The one entry point: what happened to a source since the last run, and how this run reads it."""
+"""The entry point: examines a source since the last run, and decides how this run reads it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def examine(
 
 
 def _undated(found: Examination, table: DeltaSource) -> Examination:
-    """After a rewind, late rows of runs that are forgotten arrive anew: nobody asked how early."""
+    """Forget since when late rows count: after a rewind those of forgotten runs arrive anew."""
     if found.reading is None:
         return found
     reading = replace(found.reading, late_from=None)
@@ -78,7 +78,7 @@ def _undated(found: Examination, table: DeltaSource) -> Examination:
 def _since(
     since: Since, column: Column, side: Side, looks_back: bool, remember: Remember
 ) -> Examination:
-    """What the commits after the last run did, and what is kept of it."""
+    """Return the effects of the commits after the last run, and of the late rows kept from them."""
     table, pin = since.table, since.pin
     change = (
         SourceChange(Late(), refresh=True)
@@ -112,7 +112,7 @@ def _since(
 def _first_read(
     table: DeltaSource, pin: Pin, column: Column, side: Side, nulls: int
 ) -> Examination:
-    """A source that no run before read: nothing of it is late."""
+    """Return a source that no run before has read: none of its rows is late."""
     warnings, reading = (
         null_warning(table, column, nulls),
         SourceReading(pin, column, replace(side, live=0)),
@@ -132,7 +132,7 @@ def _first_read(
 def _as_it_was(
     table: DeltaSource, pin: Pin, column: Column, side: Side, looks_back: bool
 ) -> Examination:
-    """A source that this run reads as the last one did."""
+    """Return a source that this run reads as the last one did."""
     last_end, before, kept = side.last_end if looks_back else None, clean(side), side.needed
     reading = SourceReading(pin, column, side, last_end is not None, LAST)
     late = bool(side.live)
@@ -148,7 +148,7 @@ def _as_it_was(
 
 
 def _as_left(side: Side, table: DeltaSource, last_pin: Pin | None) -> Side:
-    """The kept table that the last run left; one that is gone is refused.
+    """Return the kept table that the last run left; raise StateMissing for a missing one.
 
     Late rows whose arrival is forgotten would count at their ts: in runs that never saw them.
     """
@@ -163,7 +163,7 @@ def _as_left(side: Side, table: DeltaSource, last_pin: Pin | None) -> Side:
 
 
 def late_warning(since: Since, late: Late) -> tuple[str, ...]:
-    """Say that rows are late by ``late_after`` or more; raises LateRowsFound where they may not."""
+    """Warn of rows that are late by ``late_after`` or more; raise LateRowsFound if forbidden."""
     if not late.grave or since.rules.late_rows == "deliver":
         return ()
     rows = counted(late.grave, "row")
@@ -178,14 +178,14 @@ def late_warning(since: Since, late: Late) -> tuple[str, ...]:
 
 
 def count_nulls(session: Session, table: DeltaSource, pin: Pin, column: Column) -> int:
-    """How many rows have no ts; statistics leave out every file that has none."""
+    """Return how many rows have no ts; file statistics exclude every file without such rows."""
     relation = table.at(pin.version)
     rows = session.rows(f"SELECT count(*) FROM {relation} WHERE {arrival_sql(column)} IS NULL")
     return int(rows[0][0])
 
 
 def null_warning(table: DeltaSource, column: Column | None, rows: int) -> tuple[str, ...]:
-    """Say that rows will never be visible."""
+    """Warn of rows that will never be visible."""
     if column is None or not rows:
         return ()
     new = counted(rows, "new row") + (" of {} has" if rows == 1 else " of {} have")

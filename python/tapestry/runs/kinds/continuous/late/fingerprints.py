@@ -1,7 +1,7 @@
-"""A stored count of rows: the last means to tell that nothing happened to a source.
+"""A stored count of rows: the last means to prove that a source is unchanged.
 
 A count alone proves that no late row came to a source that only grows. With a checksum (the sum
-of the rows' 64-bit hashes) it also tells, but for a collision, that no row was exchanged.
+of the rows' 64-bit hashes) it also shows, but for a collision, that no row was exchanged.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tapestry.sql.catalog import Column
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """How many rows with ts <= τ there were (static sources: rows), and their checksum."""
+    """The number of rows with ts <= τ (static sources: of all rows), and their checksum."""
 
     rows: int
     checksum: str | None = None
 
     def same_as(self, other: Fingerprint) -> bool:
-        """Equal counts, and equal checksums where both have one."""
+        """Return whether counts are equal, and checksums where both have one."""
         sums = {self.checksum, other.checksum} - {None}
         return self.rows == other.rows and len(sums) <= 1
 

@@ -1,7 +1,7 @@
-"""What one run writes into the kept table of a source, before its commit.
+"""Statements that write a run's rows into the kept table of a source, before its commit.
 
-Late copies, the ends of copies that vanished, what a rewind takes along, and the removal of batches
-that never came to count (``tapestry.runs.kinds.continuous.late.side`` says what the table means).
+These are late copies, the ends of copies that vanished, rows that a rewind copies, and the removal
+of batches that never came to count (`tapestry.runs.kinds.continuous.late.side` defines the table).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOT_ENDED = "CAST(NULL AS TIMESTAMP)"
 
 
 def clean(side: Side) -> tuple[str, ...]:
-    """Remove batches that do not exist. Every run has to: a later one could not tell them apart."""
+    """Return statements that remove batches that do not count; each run has to execute them."""
     if not side.garbage:
         return ()
     batches = strings(side.garbage)
@@ -34,11 +34,11 @@ def clean(side: Side) -> tuple[str, ...]:
 def keep(
     since: Since, side: Side, late: Late, vanished: str, old: str
 ) -> tuple[tuple[str, ...], Side]:
-    """The statements that bring the kept table up to this run, to be executed before its commit.
+    """Return statements that update the kept table before this run's commit, and the table then.
 
     ``vanished`` is a query over keys with ``_tap_n`` copies that are gone ("" when none are),
     ``old`` a subquery over the rows of before where they are to be kept with their end ("" where
-    the query never asks for them again). The kept table comes back as it is then.
+    the query never reads them again).
     """
     ended = _ended(since, side, vanished) if vanished and side.live else ""
     gone = _gone(since, side, vanished, old) if vanished and old else ""
@@ -63,7 +63,7 @@ def keep(
 
 
 def _prepared(since: Since, side: Side) -> list[str]:
-    """Create the table, or let it take on the source's new columns and wider types."""
+    """Return statements that create the table, or add the source's new columns and types."""
     nothing = (
         f"SELECT {_facts(since, side)}, CAST(NULL AS TIMESTAMP) AS {ARRIVAL},"
         f" CAST(NULL AS STRING) AS {ROW_ID}, {column_list(since.table.columns)}"
@@ -92,7 +92,7 @@ def _facts(since: Since, side: Side, ends: bool = False, ended: str = NOT_ENDED)
 
 
 def _struct(generation: str, n: int, version: int, batch: str, ends: bool, ended: str) -> str:
-    """What stands in the column of ours; ``ended`` is SQL."""
+    """Return the value of our column, as SQL; ``ended`` is SQL."""
     return (
         f"named_struct('generation', {string(generation)}, 'n', {n}L, 'version', {version}L,"
         f" 'batch', {string(batch)}, 'ends', {str(ends).lower()}, 'ended', {ended}) AS {LATE}"
@@ -100,7 +100,7 @@ def _struct(generation: str, n: int, version: int, batch: str, ends: bool, ended
 
 
 def _ended(since: Since, side: Side, vanished: str) -> str:
-    """End as many copies of each content as vanished, the last arrivals first."""
+    """Return rows that end as many copies of each content as vanished, last arrivals first."""
     columns = since.table.columns
     names = column_list(columns, "_l")
     facts = _facts(since, side, True, timestamp(since.late_arrival))
@@ -114,7 +114,7 @@ def _ended(since: Since, side: Side, vanished: str) -> str:
 
 
 def _gone(since: Since, side: Side, vanished: str, old: str) -> str:
-    """The copies that vanished and were in time, with their end; those of ``_ended`` are known.
+    """Return the vanished copies that were in time, with their end; not those of ``_ended``.
 
     Equal copies that were in time have one arrival: which of them vanished cannot be seen.
     """
@@ -136,7 +136,7 @@ def _gone(since: Since, side: Side, vanished: str, old: str) -> str:
 
 
 def _added(since: Since, side: Side, late: Late) -> str:
-    """The late copies, and with a content that is late for the first time its other copies."""
+    """Return the late copies, with the other copies of contents late for the first time."""
     if since.arrival is None or late.least is None:
         raise ValueError("late rows have an arrival")
     columns = since.table.columns
@@ -160,7 +160,7 @@ def _added(since: Since, side: Side, late: Late) -> str:
 
 
 def carry(found: Side, pin: Pin, arrival: Column, to: datetime, into: str) -> tuple[str, ...]:
-    """The statement that gives the copies in force to run 1 of the generation ``into``.
+    """Return the statement that gives the copies in force to run 1 of the generation ``into``.
 
     ``found`` is how the run after the one that crossed ``to`` would find the table, ``pin`` what
     the new generation goes on from. A copy that had arrived by ``to`` keeps its arrival; any other

@@ -1,7 +1,7 @@
-"""Late rows found: rows that became readable after a run at τ with ts <= τ.
+"""Finds late rows: rows that became readable after a run at τ with ts <= τ.
 
-By what the source has, in this order (semantics, section 3): row tracking; the files added since
-the last pin, most of them excluded by their statistics; the difference of the two versions as
+It uses the first means that the source has (semantics, section 3): row tracking; the files added
+since the last pin, most of them excluded by their statistics; the difference of the two versions as
 bags; a stored count of rows with ts <= τ.
 """
 
@@ -52,7 +52,7 @@ class Late:
 
 
 def find_late(since: Since, commits: Sequence[SourceCommit]) -> Late:
-    """The late rows of a window whose commits rewrote nothing.
+    """Return the late rows of a window whose commits rewrote nothing.
 
     Raises SourceHistoryGone when none of the means can tell.
     """
@@ -78,7 +78,7 @@ def _selections(
     candidates: Sequence[SourceCommit],
     low: int | None,
 ) -> Iterator[tuple[str, str]]:
-    """The late rows as queries over the source's columns and ``_tap_arr``, cheapest means first."""
+    """Yield queries of late rows, with the source's columns and ``_tap_arr``; cheapest first."""
     evolved = any(commit.metadata for commit in commits)
     if since.table.row_tracking and not evolved:
         # A backfill would stamp old rows with its own version; it comes with a metadata commit.
@@ -132,7 +132,7 @@ def _counted(since: Since, means: str, rows: str, nulls: int) -> Late:
 
 
 def _by_bags(since: Since, commits: Sequence[SourceCommit], low: int | None, nulls: int) -> Late:
-    """Both versions compared from the least new ts on: older rows cannot differ."""
+    """Find late rows by comparing versions from the least new ts on: older rows cannot differ."""
     table = since.table
     try:
         evolved = any(commit.metadata for commit in commits)
@@ -153,7 +153,7 @@ def _by_bags(since: Since, commits: Sequence[SourceCommit], low: int | None, nul
 
 
 def late_contents(since: Since, versions: Versions) -> str:
-    """The late rows among what the new version has more of, as ``Late.contents``."""
+    """Return a query of the late rows among those added, as ``Late.contents``."""
     return (
         f"SELECT {key_names(since.table.columns)}, _d AS _tap_n FROM ({versions.counts()})"
         f" WHERE _d > 0 AND _tap_arr <= {timestamp(since.tau)}"
@@ -161,11 +161,11 @@ def late_contents(since: Since, versions: Versions) -> str:
 
 
 def by_stored(since: Since, nulls: int, error: Exception | None) -> Late:
-    """The last means: the stored count of rows with ts <= τ.
+    """Find late rows by the last means: the stored count of rows with ts <= τ.
 
-    Raises SourceHistoryGone when there is none, or when it is another one now. With row tracking
-    a changed count can still be told apart: if as many old rows are there as were stored, none
-    vanished, and the others are the late ones.
+    Raises SourceHistoryGone when there is none, or when it has changed. With row tracking a changed
+    count can still be explained: if as many old rows are there as were stored, none vanished, and
+    the others are the late ones.
     """
     table, version = since.table, since.pin.version
     if since.stored is not None:
@@ -188,7 +188,7 @@ def by_stored(since: Since, nulls: int, error: Exception | None) -> Late:
 
 
 def _new_nulls(since: Since, commits: Sequence[SourceCommit]) -> int:
-    """How many new rows have no ts: from statistics, else counted in the newest version."""
+    """Return how many new rows have no ts: from statistics, else counted in the newest version."""
     counts = [commit.nulls for commit in commits]
     known = [count for count in counts if count is not None]
     if len(known) == len(counts):
@@ -199,7 +199,7 @@ def _new_nulls(since: Since, commits: Sequence[SourceCommit]) -> int:
 
 
 def count_nulls(since: Since, version: int) -> int | None:
-    """The rows of one version without ts; None when it cannot be read any more."""
+    """Return how many rows of a version have no ts; None when it cannot be read any more."""
     arrival = _arrival(since)
     try:
         rows = since.session.rows(

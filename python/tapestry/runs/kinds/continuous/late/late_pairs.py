@@ -1,4 +1,4 @@
-"""A stored join read where rows of either source came late.
+"""Reads a stored join where rows of either source came late.
 
 A content that ever came late is known by its kept table, with the arrival of each copy. So the
 pairs are those of contents that never did; those of a left row that came late with any right one;
@@ -29,7 +29,7 @@ def scan_with_late(
     rows: tuple[str, str],
     readings: tuple[SourceReading, SourceReading],
 ) -> JoinScan:
-    """How a statement reads it; ``rows`` are those of each side's own memory."""
+    """Return the scan of a stored join; ``rows`` are those of each side's own memory."""
     timely, late, known = [], [], []
     for (prefix, side), own, reading in zip(wanted.placed, rows, readings, strict=True):
         arms = reading.arms_by_time(replace(side.table, remembered=own))
@@ -55,7 +55,7 @@ def scan_with_late(
 
 
 def _named(prefix: str, side: MemorySide, arm: str) -> str:
-    """The rows of an arm (``SourceReading.arms_by_time``) as they stand beside another's."""
+    """Return the rows of an arm (``SourceReading.arms_by_time``) under the join's column names."""
     names = [*(identifier(column.name) for column in side.table.columns), ROW_ID]
     flat = [identifier(name) for name in names_beside(prefix, side)]
     own = ", ".join(f"{name} AS {one}" for name, one in zip(names, flat, strict=True))

@@ -1,4 +1,4 @@
-"""From a pin and a kept table to the scan that a query reads, late rows with it.
+"""Makes the scan that a query reads, late rows included, from a pin and a kept table.
 
 Without late rows it is the table itself, pinned, so that every predicate reaches file statistics.
 With late rows it is a union: the source without the contents that were ever late, and those from
@@ -27,7 +27,7 @@ from tapestry.sql.scan import Scan
 
 @dataclass(frozen=True)
 class SourceReading:
-    """How a run reads a source: at which version, with which late rows, with those that ended.
+    """The way a run reads a source: its version, its late rows, and the rows that ended.
 
     ``late_from`` as in ``Scan``.
     """
@@ -39,13 +39,13 @@ class SourceReading:
     late_from: datetime | None = None
 
     def of(self, table: DeltaSource) -> Scan:
-        """The scan of the source, or of what stands in its place (``DeltaSource.remembered``)."""
+        """Return the scan of the source, or of what replaces it (``DeltaSource.remembered``)."""
         if self.side.live or (self.ends and self.side.gone):
             return self.with_late(table)
         return plain_scan(table, self.pin, self.arrival, self.ends)
 
     def with_late(self, table: DeltaSource) -> Scan:
-        """The scan that finds late rows in the kept table, whether there are any or not."""
+        """Return the scan that reads late rows from the kept table, even without any."""
         arms = [arm for arm in self.arms_by_time(table) if arm]
         if self.ends:
             arms = [f"SELECT *, {NEVER} AS {ENDED} FROM ({arm})" for arm in arms]
@@ -56,7 +56,7 @@ class SourceReading:
         return replace(scan, late_from=self.late_from)
 
     def arms_by_time(self, table: DeltaSource) -> tuple[str, str]:
-        """SELECTs of the rows whose content never came late, and of the others; "" for none.
+        """Return SELECTs of the rows whose content never came late, and of the others; "": none.
 
         Each has the columns of the source, the arrival and the row id.
         """
@@ -70,14 +70,14 @@ class SourceReading:
         return timely, side.rows(columns) if side.live else ""
 
     def not_late(self, columns: Sequence[Column], prefix: str = "") -> str:
-        """The condition on columns of these names that their content never came late."""
+        """Return the condition on columns of these names that their content never came late."""
         return not_late(columns, self.side, prefix)
 
 
 def scan_as_left(
     session: Session, relations: Relations, name: str, row: StateRow | None
 ) -> tuple[Scan, bool]:
-    """How the run after ``row`` would read a source, and has it rows that have ended by then?
+    """Return how the run after ``row`` would read a source, and whether rows have ended by then.
 
     It does not look for rows that came late since.
     """
@@ -92,14 +92,14 @@ def scan_as_left(
 
 
 def living(scan: Scan, late: bool) -> Scan:
-    """The rows of a scan with ``ends`` that have not ended; ``late``: did any of them come late?"""
+    """Return the rows of a scan that have not ended; ``late``: whether any of them came late."""
     relation = f"(SELECT * FROM {scan.relation} WHERE {ENDED} = {NEVER})"
     return replace(scan, relation=relation, late=late)
 
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Rows of one source that a run has to tell of.
+    """Numbers of rows of one source that a run reports.
 
     late
         Late rows of this window.
@@ -116,16 +116,16 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class Examination:
-    """What a run has to know about one source.
+    """The result of examining one source for a run.
 
     changed
-        Does this run read another version than the last one?
+        Whether this run reads another version than the last one.
     rows
         How many of its rows came late, have no ts, or are gone.
     scan
         How the query reads the source, once ``before`` was executed.
     standing
-        How one reads it before that; None: alike.
+        How a statement reads it before that; None: alike.
     before
         Statements to be executed, in order, before the target's commit.
     refresh
@@ -135,11 +135,11 @@ class Examination:
     kept
         Late rows of it stand in a kept table, which the next run needs.
     last_end
-        The scans have rows that were deleted, ``_ended`` says when: the last of them (None: none).
+        The scans have rows that were deleted, with ``_ended``: the last of these (None: none).
     living_late
-        Did rows come late that are still there?
+        Whether there are late rows that have not ended.
     reading
-        How ``scan`` reads a source with an arrival: what stands in its place can be read so, too.
+        How ``scan`` reads a source with an arrival; a memory in its place is read in the same way.
     """
 
     changed: bool
@@ -156,5 +156,5 @@ class Examination:
 
     @property
     def ends(self) -> bool:
-        """Have the scans rows that were deleted?"""
+        """Whether the scans have rows that were deleted."""
         return self.last_end is not None

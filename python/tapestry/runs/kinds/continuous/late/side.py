@@ -1,4 +1,4 @@
-"""Late rows kept: the kept table ``<target>__late_<k>``, which gives them their arrival for ever.
+"""The kept table ``<target>__late_<k>``: it keeps the arrivals of late rows for ever.
 
 A late row is known by its content. The table holds *every* copy of a content that was ever late:
 the late copies with their arrival, the copies that were in time with their ts. No copy with ts <= τ
@@ -6,12 +6,12 @@ can turn up without being late, so these are all there will be, and a scan takes
 here and everything else from the source. A copy that vanishes (``deletes_ok``) is ended by a second
 row with the same id; of equal copies the one that arrived last ends first.
 
-A row that was in time and vanishes comes here too, with its end, where the query asks what was
-there before: whether something was an answer then decides whether it is a new one now. It is in
-the source no longer, so that no scan has to leave it out.
+A row that was in time and vanishes comes here too, with its end, where the query has to know what
+was there before: whether something was an answer then decides whether it is a new one now. It is no
+longer in the source, so that no scan has to leave it out.
 
 The rows of one run are one batch, written by one statement. Batches of runs that did not land
-do not exist (semantics, section 4): those with n at or above this run's, those of a run that was
+do not count (semantics, section 4): those with n at or above this run's, those of a run that was
 closed without rows, those of another generation, and those that read another version of the source
 than the run that landed n.
 """
@@ -83,21 +83,21 @@ class Side:
 
     @property
     def exists(self) -> bool:
-        """Is there such a table yet?"""
+        """Whether there is such a table yet."""
         return bool(self.columns)
 
     @property
     def needed(self) -> bool:
-        """Will there be one once this run's ``before`` was executed?"""
+        """Whether there will be one once this run's ``before`` was executed."""
         return self.exists or self.own
 
     @property
     def gone(self) -> bool:
-        """Do rows that have ended stand there?"""
+        """Whether it holds rows that have ended."""
         return self.last_end is not None
 
     def rows(self, source: Sequence[Column]) -> str:
-        """A query: the copies in force, with the source's columns, arrival and row id."""
+        """Return a query: the copies in force, with the source's columns, arrival and row id."""
         table, there, ended = relation_name(self.name), self._there, ""
         if self.ends:
             ended = (
@@ -110,7 +110,7 @@ class Side:
         )
 
     def gone_rows(self, source: Sequence[Column]) -> str:
-        """A query: the copies that have ended, with the same columns and ``_ended``."""
+        """Return a query: the copies that have ended, with the same columns and ``_ended``."""
         return (
             f"SELECT {self._items(source)}, {ARRIVAL}, {ROW_ID}, {LATE}.ended AS {ENDED}"
             f" FROM {relation_name(self.name)} WHERE {self._there} AND {LATE}.ended IS NOT NULL"
@@ -118,24 +118,24 @@ class Side:
 
     @property
     def _there(self) -> str:
-        """The condition that a row of the table exists for this run."""
+        """Return the condition that a row of the table exists for this run."""
         there: str = MARKS.counts(self.generation, self.n)
         if self.garbage:
             there += f" AND {LATE}.batch NOT IN ({strings(self.garbage)})"
         return f"({there} OR {LATE}.batch = {string(self.batch)})" if self.own else there
 
     def _items(self, source: Sequence[Column]) -> str:
-        """The source's columns; this run's batch comes with those of today."""
+        """Return the source's columns; this run's batch comes with those of today."""
         return column_list(source) if self.own else self.items(source)
 
     def items(self, source: Sequence[Column]) -> str:
-        """The source's columns as a select list over the table that stands there now."""
+        """Return the source's columns as a select list over the present table."""
         types = {c.name.lower(): c.type for c in self.columns}
         return ", ".join(_item(column, types.get(column.name.lower())) for column in source)
 
 
 def side_name(target: str, source: str) -> str:
-    """The name of the kept table that a target keeps for a source.
+    """Return the name of the kept table that a target keeps for a source.
 
     >>> side_name("`db`.`unanswered`", "bboard.messages")
     'db.unanswered__late_40fd44eb'
@@ -150,12 +150,12 @@ def read_side(
     source: Sequence[Column] = (),
     remember: Remember = look,
 ) -> Side:
-    """``side`` with what stands in the table; one catalog look-up when there is none.
+    """Return ``side`` with the table's contents; one catalog look-up when there is none.
 
     A table whose folder somebody deleted is none. Raises StateUnreadable for rows, or a table,
     that no run has written.
 
-    ``source`` has the columns of the source today, where ``contents`` are wanted.  ``remember``
+    ``source`` has the columns of the source today, where ``contents`` are wanted. ``remember``
     may know what the table holds: a version of it never changes.
     """
     seen = session.can.glance(side.name)
@@ -170,7 +170,7 @@ def read_side(
 
 
 def _read(side: Side, stored: _Stored, last_pin: Pin | None) -> Side:
-    """``side`` with what its table holds."""
+    """Return ``side`` with the contents of its table."""
     side = replace(side, columns=stored.columns)
     found = own_batches(side.name, side.generation, stored.found)
     rows, batches = (found, _summed(found)) if stored.single else (None, _batches(found))
@@ -198,7 +198,7 @@ def _read(side: Side, stored: _Stored, last_pin: Pin | None) -> Side:
 
 @dataclass(frozen=True)
 class _Stored:
-    """What a kept table holds: its columns, and each row where ``single``, else each batch."""
+    """The contents of a kept table: its columns, and each row where ``single``, else each batch."""
 
     columns: tuple[Column, ...]
     found: Sequence[tuple[Any, ...]]
@@ -206,7 +206,7 @@ class _Stored:
 
 
 def _stored(session: Session, side: Side, source: Sequence[Column]) -> _Stored | None:
-    """What stands in the table; None where its folder is gone."""
+    """Return the contents of the table; None where its folder is gone."""
     try:
         columns = columns_of_table(session, side.name)
     except Exception as error:
@@ -224,8 +224,10 @@ def _stored(session: Session, side: Side, source: Sequence[Column]) -> _Stored |
 def _few_rows(
     session: Session, side: Side, source: Sequence[Column]
 ) -> list[tuple[Any, ...]] | None:
-    """Every row as (batch, generation, n, version, does it lack something, ends, its end, content
-    hash), where they are few."""
+    """Return every row where they are few, else None.
+
+    Each is (batch, generation, n, version, does it lack something, ends, its end, content hash).
+    """
     if not source or not hash_decides(source):
         return None
     rows = session.rows(
@@ -238,7 +240,7 @@ def _few_rows(
 
 
 def _every_batch(session: Session, side: Side) -> list[tuple[Any, ...]]:
-    """Each batch as (batch, generation, n, version, does it lack something, copies, ends, last)."""
+    """Return batches: (batch, generation, n, version, lacks something, copies, ends, last)."""
     return session.rows(
         f"SELECT {BATCH}, max(int({LACKING})),"
         f" sum(CASE WHEN {LATE}.ends THEN -1 WHEN {LATE}.ended IS NULL THEN 1 ELSE 0 END),"
@@ -252,7 +254,7 @@ def _batches(found: Sequence[tuple[Any, ...]]) -> list[_Batch]:
 
 
 def _summed(rows: Sequence[tuple[Any, ...]]) -> list[_Batch]:
-    """What ``_batches`` asks for, from the rows themselves."""
+    """Return the totals of each batch, as ``_batches`` has them, from single rows."""
     sums: dict[tuple[str, str, int, int], tuple[int, bool, int | None]] = {}
     for *batch, ends, ended, _ in rows:
         copies, any_ends, last = sums.get(tuple(batch), (0, False, None))
@@ -266,8 +268,11 @@ def _last(ends: Iterable[int | None]) -> int | None:
 
 
 def _garbage(batches: Sequence[_Batch], side: Side, last_pin: Pin | None) -> set[str]:
-    """Batches that can never count again. Those with n at or above ours may belong to a run that
-    is still on its way: they are not counted, but left alone."""
+    """Return the batches that can never count again.
+
+    Those with n at or above ours may belong to a run that is still on its way: they are not
+    counted, but left alone.
+    """
     garbage: set[str] = set()
     first: dict[tuple[int, int], str] = {}
     for name, of, number, version, *_ in sorted(batches):
@@ -289,7 +294,7 @@ def _garbage(batches: Sequence[_Batch], side: Side, last_pin: Pin | None) -> set
 
 
 def known_in(columns: Sequence[Column], side: Side) -> tuple[str, str]:
-    """The condition that the content of ``_tap_s`` is in force in the table, and its join."""
+    """Return the condition that the table has the content of ``_tap_s``, and its join."""
     if not side.live:
         return "false", ""
     if side.contents is not None:
@@ -301,7 +306,7 @@ def known_in(columns: Sequence[Column], side: Side) -> tuple[str, str]:
 
 
 def not_late(columns: Sequence[Column], side: Side, prefix: str = "") -> str:
-    """The condition that the content of ``_tap_s`` is none of those that the kept table has.
+    """Return the condition that the kept table lacks the content of ``_tap_s``.
 
     ``prefix`` is how the names of its columns begin there.
     """
@@ -315,7 +320,7 @@ def not_late(columns: Sequence[Column], side: Side, prefix: str = "") -> str:
 
 
 def _item(column: Column, known: str | None) -> str:
-    """A column of the source from the table that stands there; ``known`` is its type in it."""
+    """Return SQL for a column of the source from the kept table; ``known`` is its type there."""
     name = identifier(column.name)
     if known == column.type:
         return name

@@ -1,7 +1,7 @@
-"""What stands in a kept table, checked against what a run can have written there.
+"""Checks the contents of a kept table against what a run can have written there.
 
-Rows of no run's batch do not exist for anybody. One that claims to be of this generation, and that
-no run has written, would give a late row another arrival or none: its model stops.
+Rows of no run's batch are ignored. One that claims to be of this generation, and that no run has
+written, would give a late row another arrival or none: its model stops.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def check_columns(table: str, columns: Sequence[Column]) -> None:
 def own_batches(
     table: str, generation: str, batches: Iterable[tuple[Any, ...]]
 ) -> list[tuple[Any, ...]]:
-    """The batches that can be some run's, each as (batch, generation, n, version, ...).
+    """Return the batches that can be some run's, each as (batch, generation, n, version, ...).
 
     ``batches`` have, after these four, whether any row in them lacks something; the result is
     without it. Raises StateUnreadable for one of this generation that no run has written.

@@ -1,4 +1,4 @@
-"""The question that an examination asks of one source: what happened since the last run?"""
+"""The input of the examination of one source since the last run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PinnedSource:
 
 
 class Rules(Protocol):
-    """The part of a model's configuration that says what to do with sources that misbehave."""
+    """The keys of a model's configuration about late rows and rewritten sources."""
 
     @property
     def late_rows(self) -> str:
@@ -66,7 +66,7 @@ class Rules(Protocol):
 
     @property
     def late_after(self) -> timedelta:
-        """From this lateness on, ``warn`` and ``fail`` mean it."""
+        """The lateness from which on ``warn`` and ``fail`` take effect."""
         ...
 
     @property
@@ -90,10 +90,10 @@ class Since:
 
     @property
     def late_arrival(self) -> datetime:
-        """When the rows that turn up late in this window arrive: the first instant after τ."""
+        """The arrival of this window's late rows: the first instant after τ."""
         return self.tau + MICRO
 
     @property
     def grave_until(self) -> datetime:
-        """A late row with ts up to here arrives ``late_after`` or more behind its ts."""
+        """The greatest ts of late rows that arrive ``late_after`` or more behind it."""
         return self.late_arrival - self.rules.late_after

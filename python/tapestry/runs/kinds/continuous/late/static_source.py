@@ -1,4 +1,4 @@
-"""A look-up table since the last run: any change of its rows rewrites the past."""
+"""Examines a look-up table since the last run: any change of its rows rewrites the past."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tapestry.runs.sources.scans import plain_scan
 
 
 def static_source(since: Since, looks_back: bool) -> Examination:
-    """A look-up table: visible at every instant, so that any change rewrites the past."""
+    """Examine a look-up table: it is visible at every instant, so a change rewrites the past."""
     scan = plain_scan(since.table, since.pin, None)
     if since.last == since.pin:
         return Examination(False, scan)

@@ -1,1 +1,1 @@
-"""What the window of a run asks, and what it is verified with."""
+"""The queries of a run over its window, and the data for its verification."""

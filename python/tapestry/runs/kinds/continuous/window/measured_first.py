@@ -1,4 +1,4 @@
-"""What a run measures before it looks at rows: how many it would, and how few it narrows to."""
+"""Measurements before a run reads rows: how many it would read, and how few it narrows to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEW = 256 * 2**20
 
 @dataclass(frozen=True)
 class FewRows:
-    """Are the rows few enough to be sent to every task of a join? And what was measured of them."""
+    """Whether rows are few enough for a broadcast to each task of a join, with measurements."""
 
     few: bool = False
     measured: Measured | None = None
@@ -43,7 +43,7 @@ def few_rows(
     ``sizes`` are the bytes of the tables that the query reads; ``exact`` the sources whose scans
     have the rows that the run itself will read. The measuring is one statement, which is pruned as
     the run itself is; where all tables are small it is not done. Nothing is known where it fails:
-    what is wrong then the run itself will say.
+    the run itself will report the error.
     """
     if max(sizes, default=0) <= SPARK_KNOWS:
         return FewRows()
@@ -71,9 +71,10 @@ def count_instants(
     scans: Mapping[str, Scan],
     known: KnownAnswers | None = None,
 ) -> int:
-    """How many pairs of an instant and a row a run looks at, at most; 0 for other queries.
+    """Return the number of pairs of an instant and a row that a run reads, at most; or 0.
 
-    Raises TooManyInstants over the model's ``instants_limit``, with the largest keys.
+    It is 0 for queries of other strategies. Raises TooManyInstants over the model's
+    ``instants_limit``, with the largest keys.
     """
     config: ContinuousConfig = model.config.own
     pairs, largest = 0, list[str]()
@@ -98,7 +99,7 @@ def count_instants(
 
 
 def _shown(row: tuple[object, ...]) -> str:
-    """A key, shortened, and its pairs."""
+    """Return a key, shortened, and its pairs."""
     *key, pairs, _ = row
     named = ", ".join("NULL" if one is None else " ".join(str(one).split())[:40] for one in key)
     return f"({named}) {int(float(str(pairs or 0))):,}"

@@ -1,9 +1,9 @@
-"""Q^I of one run over sources some of whose rows have ended: which part of it has to know them.
+"""Q^I of one run over sources some of whose rows have ended: only a part has to read these.
 
-From the last end on a query is one over the rows that are left; what was before matters only to
-what an answer may have been already, and where it does not (``Rewriting.forgets_ended``), what lies
-after it is asked of the rows that are left, as if no other had ever been. Up to it a window is
-asked of all of them.
+From the last end on a query reads only the remaining rows; earlier rows matter only to what an
+answer may have been already, and where they do not (``Rewriting.forgets_ended``), the window after
+the last end is computed over the remaining rows, as if there had never been others. Up to the last
+end a window is computed over all of them.
 
 An end is the first instant after the τ of the run that found the row gone, or after the T of a
 rewind to before that. So it lies before a window, or is its first instant: the run that finds rows
@@ -37,8 +37,8 @@ from tapestry.sql.scan import JoinScan, KnownAnswers
 class WindowPart:
     """A query over a part of a run's window.
 
-    ``late`` has the sources that it reads without the rows that have ended: did any of the others
-    come late?
+    ``late`` has the sources that it reads without the rows that have ended, and whether any of the
+    other rows came late.
     """
 
     rewriting: Rewriting
@@ -46,12 +46,12 @@ class WindowPart:
     late: Mapping[str, bool] = field(default_factory=dict)
 
     def scans(self, scans: Mapping[str, Scan]) -> Mapping[str, Scan]:
-        """What it reads of these scans, which have the rows that ended."""
+        """Return the part's scans, from scans that have the ended rows."""
         left = {name: living(scans[name], late) for name, late in self.late.items()}
         return {**scans, **left}
 
     def over(self, uses: Mapping[str, UseScan], joins: Sequence[JoinedScan] = ()) -> Rewriting:
-        """Its query, which reads these uses by their own scans: those that it has itself."""
+        """Return its query with own scans for these uses, as far as the query has them."""
         mine = {use.alias: use.conditions for use in self.rewriting.uses} if uses or joins else {}
         pairs = {
             one.use.aliases: one.scan
@@ -74,9 +74,9 @@ class WindowPart:
 
 @dataclass(frozen=True)
 class UseScan:
-    """How one use of a source is read by a scan of its own.
+    """A scan of its own for one use of a source.
 
-    ``conditions``: it has every row of the source's for which they hold, of those of the use.
+    ``conditions``: the scan has all of the source's rows that satisfy these conditions of the use.
     """
 
     source: str
@@ -86,7 +86,7 @@ class UseScan:
 
 @dataclass(frozen=True)
 class JoinedScan:
-    """How two uses of sources are read joined."""
+    """A scan by which two uses of sources are read joined."""
 
     use: JoinedUse
     scan: JoinScan
@@ -97,7 +97,7 @@ class KnownHashes:
     """Answers that are known by the hashes of their values only.
 
     relation
-        What may stand behind FROM, with the column ``hash``.
+        A relation for FROM, with the column ``hash``.
     value
         SQL: the hash of a new answer, whose row is called ``alias``.
     """
@@ -108,9 +108,9 @@ class KnownHashes:
     value: str
 
     def without(self, select: str, columns: Sequence[str], arms: Sequence[int]) -> str:
-        """The rows of ``select`` but for known ones of these arms; () says: of all.
+        """Return the rows of ``select`` without known ones of these arms; () stands for all arms.
 
-        ``columns`` are wanted of it. Sound: rows of one value are new or known together.
+        ``columns`` are those of the result. Sound: rows of one value are new or known together.
         """
         known = f"EXISTS (SELECT 1 FROM {self.relation} AS _h WHERE _h.hash = {self.value})"
         if arms:
@@ -126,20 +126,20 @@ class NewAnswers:
     """The new answers of a run: the parts of its window, one after the other.
 
     little
-        All that the query reads is small: it is read whole, whatever the window.
+        All tables that the query reads are small: they are read whole, whatever the window.
     measured
-        What was measured of the rows of the widest part's window. Where they are few, Spark is
-        told to begin with them.
+        Measurements of the rows of the widest part's window. Where they are few, Spark is told to
+        begin with them.
     known
         The answers so far, where the query tells new ones from them by their values.
     hashes
-        Those that the table does not hold.
+        Known answers that the table does not hold.
     uses
         By alias, the uses of sources that are read from memories.
     pairs
-        Those that are read joined.
+        Pairs of uses that are read joined.
     began
-        No row of a source arrived before this; None: nobody knows.
+        No row of a source arrived before this; None: unknown.
     """
 
     parts: tuple[WindowPart, ...]
@@ -153,21 +153,21 @@ class NewAnswers:
 
     @property
     def few(self) -> bool:
-        """Are the rows of the window few?"""
+        """Whether the rows of the window are few."""
         return self.measured.few
 
     @property
     def strategy(self) -> str:
-        """The costliest one of the parts: the first one's, if any, knows of ends."""
+        """The strategy of the first part, which alone may read ended rows: the costliest one."""
         return self.parts[0].rewriting.strategy
 
     def widest(self, scans: Mapping[str, Scan]) -> tuple[Rewriting, Window, Mapping[str, Scan]]:
-        """The part that most of the window is, and what it reads."""
+        """Return the part that covers most of the window, and its scans."""
         part = self.parts[-1]
         return part.rewriting, part.window, part.scans(scans)
 
     def sql(self, scans: Mapping[str, Scan], keyed: bool = False) -> str:
-        """One query: the select list, ``_matched_at`` and, where ``keyed``, ``_key``."""
+        """Return one query: the select list, ``_matched_at`` and, where ``keyed``, ``_key``."""
         if self.hashes is None:
             return self._all(scans, keyed)
         rewriting = self.parts[0].rewriting
@@ -178,7 +178,7 @@ class NewAnswers:
         return self.hashes.without(self._all(scans, keyed or by_rows), columns, told)
 
     def _all(self, scans: Mapping[str, Scan], keyed: bool) -> str:
-        """The same, those that are known by their hashes too."""
+        """Return the same query, with answers that are known by their hashes too."""
         selects = []
         for number, part in enumerate(self.parts, start=1):
             read = part.scans(scans)
@@ -197,7 +197,7 @@ class NewAnswers:
         return "\nUNION ALL ".join(f"SELECT * FROM (\n{select}\n)" for select in selects)
 
     def _known(self, scan: Scan) -> Scan:
-        """A scan with what is known of all of them."""
+        """Return a scan with the facts that hold for all of them."""
         return replace(scan, little=self.little, since=self.began)
 
 
@@ -208,12 +208,12 @@ def new_answers(
     found: Mapping[str, Examination],
     began: datetime | None = None,
 ) -> NewAnswers:
-    """What the window of a run is asked; ``executed`` is the query over rows that end.
+    """Return the queries over a run's window; ``executed`` is the query over rows that end.
 
     ``began`` is the earliest arrival in any source, where it is known.
 
-    Sound: windows that follow one another give what one over all of them gives, and answers count
-    by derivation where there are two.
+    Sound: consecutive windows together give what one window over all of them gives, and answers
+    count by derivation where there are two.
     """
     late = {name: one.living_late for name, one in found.items() if one.ends}
     ends = [one.last_end for one in found.values() if one.last_end is not None]
@@ -237,7 +237,7 @@ def with_measured(
     found: Mapping[str, Examination],
     few: bool = False,
 ) -> NewAnswers:
-    """The same, where the window's rows are measured: before the run, which finds late ones.
+    """Measure the window's rows before the run, which then finds late ones.
 
     ``few``: they are known to be few, and are not measured.
     """
@@ -249,7 +249,7 @@ def with_measured(
 
 
 def untimely(found: Mapping[str, Examination]) -> Untimely:
-    """The sources rows of which came late, and those rows of which have ended."""
+    """Return the sources of which rows came late, and those of which rows have ended."""
     late = (name for name, one in found.items() if one.scan.late)
     return Untimely(frozenset(late), frozenset(name for name, one in found.items() if one.ends))
 
@@ -257,7 +257,7 @@ def untimely(found: Mapping[str, Examination]) -> Untimely:
 def over_memories(
     answers: NewAnswers, requests: Sequence[MemoryRequest], found: Mapping[str, Examination]
 ) -> NewAnswers:
-    """The same, which reads from memories what there are memories for; no use from two joins."""
+    """Let the queries read from memories where there are some; no use is in two joins."""
     own = {one.use.alias: one.found for one in requests if one.pair is None}
     uses: dict[str, UseScan] = {}
     joins: list[JoinedScan] = []
@@ -288,7 +288,7 @@ def _scan_of(
     own: Mapping[str, InPlace],
     found: Mapping[str, Examination],
 ) -> JoinScan:
-    """How a stored join is read; with late rows, beside the memories of its sides."""
+    """Return the scan of a stored join; with late rows, beside the memories of its sides."""
     left, right, wanted = pair.left, pair.right, request.wanted
     assert wanted is not None
     if not (found[left.source].scan.late or found[right.source].scan.late):

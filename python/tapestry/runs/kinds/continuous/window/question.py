@@ -1,4 +1,4 @@
-"""What the verification of a run asks about: the query as it was asked, and what it read."""
+"""The input of a run's verification: the query as it was executed, and its sources."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Question:
-    """What the verification of one run is about: the query as it was asked, and what it read.
+    """The input of the verification of one run: the query as it was executed, and its sources.
 
     definition
-        What every check asks.
+        The definition that every check evaluates.
     sampled
-        It looks at a part of history only.
+        Only a part of history is checked.
     sharing
-        What its statements read together with the run's own.
+        Sources that its statements share with the run's own.
     turn_rows
         Arm -> the view of the rows whose turn it is, where they are read once for several.
     ripe
-        Where rows lie that time itself may have made answers in the run's window.
+        Ranges of rows that time itself may have made answers in the run's window.
     """
 
     definition: Definition
@@ -58,25 +58,25 @@ class Question:
 
     @property
     def of_a_part(self) -> bool:
-        """Is history neither what the run is about nor what it is checked against?"""
+        """Whether neither the run nor its verification covers all of history."""
         return self.sampled and self.row.before is not None
 
     @property
     def scans(self) -> Mapping[str, Scan]:
-        """How its sources are read."""
+        """The scans of its sources."""
         return self.definition.scans
 
     def turn(self, share: float, low: datetime) -> tuple[Range, ...]:
-        """What of the driving tables a sample looks at; history begins about ``low``."""
+        """Return the ranges of the driving tables for a sample; history begins about ``low``."""
         return turn(self.row.n, turns_of(share), low, self.row.since, self.row.after.t, self.ripe)
 
 
 def question_of(
     model: Model, query: Query, row: StateRow, scans: Mapping[str, Scan]
 ) -> Question | None:
-    """The question of a run; None where its model is not verified.
+    """Return the question of a run; None where its model is not verified.
 
-    Raises ConfigurationError for a select list that holds a name of what stands beside it.
+    Raises ConfigurationError for a select list with a name that the verification uses itself.
     """
     if model.config.verify == "off" or incomparable(query):
         return None
@@ -87,7 +87,7 @@ def question_of(
 
 
 def refuse_own_names(model: Model, query: Query) -> None:
-    """Raise ConfigurationError for a select list that holds a name of what stands beside it."""
+    """Raise ConfigurationError for a select list with a name that the verification uses."""
     if model.config.verify == "off" or incomparable(query):
         return
     columns = query.rewriting.columns
@@ -101,9 +101,9 @@ def refuse_own_names(model: Model, query: Query) -> None:
 
 
 def begun(session: Session, question: Question | None) -> Question | None:
-    """The question, its row with the begin of time, which is looked for once in a generation.
+    """Return the question with the begin of time, which is looked for once in a generation.
 
-    What arrives after a run at τ arrives after τ, so that the earliest arrival stays the earliest.
+    Rows that come after a run at τ arrive after τ, so that the earliest arrival stays the earliest.
     """
     if question is None or begins(question.row).began is not None:
         return question
@@ -112,7 +112,7 @@ def begun(session: Session, question: Question | None) -> Question | None:
 
 
 def ripened(session: Session, question: Question | None) -> Question | None:
-    """The question with the ranges of what became ripe in the window of its run."""
+    """Return the question with the ranges of rows that became ripe in the window of its run."""
     if question is None or not question.of_a_part:
         return question
     row = question.row
@@ -127,13 +127,13 @@ def ripened(session: Session, question: Question | None) -> Question | None:
 
 
 def stamped(question: Question, query: Query, scans: Mapping[str, Scan]) -> Question:
-    """The question over these scans, each row id with its stamp: keys tell whose turn it is."""
+    """Return the question over these scans, each row id with its stamp: keys tell their turn."""
     found = {name: _stamped(query, name, scan) for name, scan in scans.items()}
     return replace(question, definition=replace(question.definition, scans=found))
 
 
 def _stamped(query: Query, name: str, scan: Scan) -> Scan:
-    """The scan with the stamp of each row in its id, where the source has an arrival."""
+    """Return the scan with the stamp of each row in its id, where the source has an arrival."""
     column = query.relations.arrives(name)
     if column is None:
         return scan
@@ -142,7 +142,7 @@ def _stamped(query: Query, name: str, scan: Scan) -> Scan:
 
 
 def incomparable(query: Query) -> str:
-    """A column of the select list whose values no engine compares (MAP, VARIANT); '' for none."""
+    """Return a column whose values no engine compares (MAP, VARIANT); '' for none."""
     for part in query.rewriting.parts:
         for values in part.select_lists:
             for name, value in zip(query.rewriting.columns, values, strict=True):
@@ -152,7 +152,7 @@ def incomparable(query: Query) -> str:
 
 
 def _types_in(value: exp.Expr) -> Iterator[exp.DataType]:
-    """The types that a value is made of; of an aggregate without one those of what it is over."""
+    """Yield the types within a value's; for an aggregate without a type, those of its argument."""
     value = value.unalias()
     while isinstance(value.this, exp.Expr) and (
         value.type is None or value.type.is_type("unknown", "null")
@@ -163,7 +163,7 @@ def _types_in(value: exp.Expr) -> Iterator[exp.DataType]:
 
 
 def not_verified(model: Model, query: Query) -> tuple[str, ...]:
-    """The warning that a model's runs are not verified though they should be."""
+    """Return the warning that a model's runs are not verified though they should be."""
     column = incomparable(query)
     if model.config.verify == "off" or not column:
         return ()
@@ -171,7 +171,7 @@ def not_verified(model: Model, query: Query) -> tuple[str, ...]:
 
 
 def said_of(model: Model, query: Query) -> tuple[str, ...]:
-    """What a run warns of a query: that it is not verified, and answers that are rarely meant."""
+    """Return warnings on a query: it is not verified, or its answers are rarely intended."""
     config: ContinuousConfig = model.config.own
     running = query.rewriting.running_values
     wanted = config.running_values == "wanted"
@@ -179,12 +179,12 @@ def said_of(model: Model, query: Query) -> tuple[str, ...]:
 
 
 def not_comparable(column: str) -> str:
-    """Why a table with such a column is not compared with its query."""
+    """Return why a table with such a column is not compared with its query."""
     return f"values of {column}, a MAP, cannot be compared"
 
 
 def keyed(answers: NewAnswers, question: Question | None, query: Query) -> str:
-    """Q^I with the keys that its rows are verified by; '' where they are not.
+    """Return Q^I with the keys that its rows are verified by; '' where they are not.
 
     The question is ``stamped``; so are the scans of uses here.
     """
@@ -199,7 +199,7 @@ def keyed(answers: NewAnswers, question: Question | None, query: Query) -> str:
 
 
 def _stamped_both(query: Query, joined: JoinedScan) -> JoinScan:
-    """The same of a stored join."""
+    """Return the scan of a stored join with the stamps of both rows."""
     ids = []
     for side, use, row_id in zip(
         (LEFT, RIGHT), (joined.use.left, joined.use.right), joined.scan.row_ids, strict=True
@@ -214,9 +214,9 @@ def _stamped_both(query: Query, joined: JoinedScan) -> JoinScan:
 def began(
     session: Session, question: Question | None, row: StateRow
 ) -> tuple[Question | None, StateRow]:
-    """The question and the row of a run, both with the instant at which time began.
+    """Return the question and the row of a run, both with the instant at which time began.
 
-    Without a question nobody asks for that instant: the row stays as it is.
+    Without a question that instant is not needed: the row stays as it is.
     """
     question = begun(session, question)
     return question, row if question is None else question.row
@@ -225,7 +225,7 @@ def began(
 def held(
     question: Question | None, query: Query, in_memory: bool = False
 ) -> tuple[Question | None, Holding]:
-    """The question over sources that several statements share, and where new rows are checked."""
+    """Return the question over shared sources, and the views in which new rows are checked."""
     holding = NOTHING_HELD
     if question is not None:
         narrow = question.of_a_part and query.rewriting.reads_alone

@@ -1,9 +1,9 @@
-"""The new rows of a source, read once for all models of an invocation that ask for nothing else.
+"""Reads the new rows of a source once for all models of an invocation that read no others.
 
-A model that selects rows of one stream, or joins new ones to static tables, reads what arrived in
-its window (`Rewriting.narrowed`). Its neighbours read the same rows. Where what came in is little
-it is kept in memory for all of them (`SharedViews`); a model whose window is a part of that reads
-it, too, for it has all of its conditions in its own statement.
+A model that selects rows of one stream, or joins new ones to static tables, reads the rows that
+arrived in its window (`Rewriting.narrowed`). Other models read the same rows. Where these are few
+they are kept in memory for all of them (`SharedViews`); a model whose window is a part of that
+reads them, too, for it has all of its conditions in its own statement.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ MOST_ROWS = 200_000
 
 @dataclass(frozen=True)
 class SharedWindow:
-    """How a run reads those of its sources whose new rows are kept in memory.
+    """The way a run reads its sources whose new rows are kept in memory.
 
     few
-        They are few, and all that its answers can come of: no other source has arrivals.
+        They are few, and all answers come of them: no other source has arrivals.
     little
-        So is what it reads besides.
+        Its other sources are small, too.
     """
 
     scans: Mapping[str, Scan] = field(default_factory=dict)
@@ -48,7 +48,7 @@ NOTHING_SHARED = SharedWindow()
 
 @dataclass(frozen=True)
 class Asker:
-    """A query, the run that asks it, and what happened to its sources."""
+    """A query, the run that executes it, and the examinations of its sources."""
 
     query: Query
     row: StateRow
@@ -58,10 +58,10 @@ class Asker:
 def share_window(
     session: Session, model: Model, invocation: Invocation, asker: Asker
 ) -> SharedWindow:
-    """Read the new rows of each source from memory where the query wants no others of it.
+    """Read the new rows of each source from memory where the query needs no others of it.
 
-    What verifies a run reads its sources anyway. Late rows are read where they are kept, and rows
-    of another source that join them may be old, though in time they would have come later.
+    The verification of a run reads its sources anyway. Late rows are read where they are kept, and
+    rows of another source that join them may be old, though in time they would have come later.
     """
     query, found = asker.query, asker.found
     if asker.row.since is None or model.config.verify != "off" or not session.can.keeps_memory():
@@ -88,7 +88,7 @@ def share_window(
 
 @dataclass(frozen=True)
 class _Sharing:
-    """One run that asks."""
+    """A run that reads from shared memory."""
 
     session: Session
     invocation: Invocation
@@ -96,7 +96,7 @@ class _Sharing:
     row: StateRow
 
     def view(self, name: str, found: Examination) -> str:
-        """What holds the rows of the window; "" where they are read from the source."""
+        """Return the view of the window's rows; "" where they are read from the source."""
         table, pin = self.query.relations.tables[name].table, self.row.after.pins[name]
         before, reading = self.row.before, found.reading
         last = None if before is None else before.pins.get(name)
@@ -117,7 +117,7 @@ class _Sharing:
         return shared.shared_view(self.session, (rows, low, high), select)
 
     def little_came(self, table: DeltaSource, after: int, until: int) -> bool:
-        """Did few commits bring little in versions (after, until], as far as they say?"""
+        """Return whether versions (after, until] are few and small commits, as far as they tell."""
         if not 0 < until - after <= MOST_COMMITS:
             return False
 
@@ -131,5 +131,5 @@ class _Sharing:
         return self.invocation.remember(("came", table.name, table.table_id, after, until), look)
 
     def few(self, view: str) -> bool:
-        """Are there few rows in it?"""
+        """Return whether a view has few rows."""
         return self.invocation.shared.rows(self.session, view) <= MOST_ROWS

@@ -1,10 +1,11 @@
-"""A run's question made ready: when time began, and what its statements share in memory.
+"""Prepares a run's question: when time began, and the rows that statements share in memory.
 
-A large source that a run and its checks ask for the rows with a few keys is read once for both.
+A large source from which a run and its checks read the rows with a few keys is read once for both.
 
-A small source is held whole (``holding``).  Of a large one what a run narrows itself to decides,
-and what its checks do: with their keys known before, one reading gives the rows of both.  The rows
-whose turn it is to be checked are held too: they give the checks' keys, and are what is compared.
+A small source is held whole (``holding``). Whether rows of a large one are held depends on how far
+a run narrows itself, and its checks: with their keys known before, one reading gives the rows of
+both. The rows whose turn it is to be checked are held too: they give the checks' keys, and are
+compared themselves.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from tapestry.verification.restriction import Range
 
 @dataclass(frozen=True)
 class Asked:
-    """What the rows of an appending run are verified with; ``keyed`` is Q^I with keys for that."""
+    """The data that an appending run's rows are verified with; ``keyed`` is Q^I with keys."""
 
     question: Question | None
     row: StateRow
@@ -53,7 +54,7 @@ def ask(
     found: Mapping[str, Examination],
     answers: NewAnswers,
 ) -> Asked:
-    """The question of an appending run, and what its statements share in memory."""
+    """Return the question of an appending run, and the rows that its statements share in memory."""
     question = question_of(model, query, row, scans_of(found))
     before, in_memory = before_of(found), session.can.keeps_memory()
     if not before:  # else the scans read what is yet to be written
@@ -70,7 +71,7 @@ def ask(
 def share(
     model: Model, question: Question, holding: Holding, text: str
 ) -> tuple[str, Question, Holding]:
-    """Q^I, the question and what is held, with the readings that the run and its checks share.
+    """Return Q^I, the question and held rows, with the readings that run and checks share.
 
     Only where new rows stand in memory, and part of history is checked.
     """
@@ -108,11 +109,11 @@ class _Turn:
 
     @property
     def name(self) -> str:
-        """The view's, without quotes."""
+        """The view's name, without quotes."""
         return self.view.strip("`")
 
     def compared(self, question: Question) -> str:
-        """What the sample will ask of the sources, at other instants and with other new rows."""
+        """Return the sample's query of the sources, for other instants and other new rows."""
         chosen = Chosen((question.row.after.t,), ranges=self.ranges, turn_rows=self.name)
         return self.comparison.both(chosen)
 
@@ -120,7 +121,7 @@ class _Turn:
 def _comparisons(
     model: Model, question: Question
 ) -> Iterator[tuple[Comparison, tuple[Range, ...]]]:
-    """One for each arm, and the ranges whose turn it is."""
+    """Yield the comparison of each arm, and the ranges whose turn it is."""
     row, definition, known = question.row, question.definition, begins(question.row)
     assert known.began is not None
     ranges = question.turn(model.config.verify_share, known.began)

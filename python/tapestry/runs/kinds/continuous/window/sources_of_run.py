@@ -1,4 +1,4 @@
-"""The sources of one run, examined: what happened to each, and how the query reads it."""
+"""Examines the sources of one run: their changes, and how the query reads them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tapestry.sql import Scan
 def examine_sources(
     session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
 ) -> dict[str, Examination]:
-    """What happened to each source between the pins of the run before and those of ``row``."""
+    """Examine each source between the pins of the run before and those of ``row``."""
     config: ContinuousConfig = model.config.own
     run = AskingRun(
         row.model, row.generation, row.n, row.since, row.failed, rewound=bool(row.continues)
@@ -44,9 +44,9 @@ def examine_sources(
 def as_read_by(
     session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
 ) -> tuple[Query, dict[str, Scan]]:
-    """How the run after ``row`` would read its sources, had nothing happened to them since.
+    """Return how the run after ``row`` would read its sources if they had not changed since.
 
-    The query comes as it is executed over these scans.
+    The query is returned as it is executed over these scans.
     """
     now = replace(row, identity=replace(row.identity, n=row.n + 1), before=row.after)
     found = examine_sources(session, model, invocation, query, now)
@@ -56,22 +56,22 @@ def as_read_by(
 def executed(
     query: Query, found: Mapping[str, Examination], model: Model, invocation: Invocation
 ) -> Query:
-    """The query over the sources as ``scans_of`` has them: with the rows that have ended."""
+    """Return the query over the sources as ``scans_of`` has them: with the rows that have ended."""
     return over_ended([name for name in found if found[name].ends], query, model, invocation)
 
 
 def before_of(found: Mapping[str, Examination]) -> tuple[str, ...]:
-    """What is executed before the sources can be read as ``scans_of`` says."""
+    """Return the statements to execute before the sources can be read as ``scans_of`` says."""
     return tuple(text for one in found.values() for text in one.before)
 
 
 def scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
-    """How the query reads each source."""
+    """Return how the query reads each source."""
     return {name: one.scan for name, one in found.items()}
 
 
 def standing_scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
-    """How each source is read while a run is planned: without the rows that it finds to be late.
+    """Return how each source is read while a run is planned: without newly found late rows.
 
     Those are written, and their table made or widened, by the run itself.
     """
@@ -79,19 +79,19 @@ def standing_scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
 
 
 def exactly_standing(found: Mapping[str, Examination]) -> frozenset[str]:
-    """The sources that have no other rows while a run is planned than for the run itself."""
+    """Return the sources that have the same rows while a run is planned as for the run."""
     return frozenset(
         name for name, one in found.items() if one.standing is None or one.standing == one.scan
     )
 
 
 def keeping(pins: Mapping[str, Pin], found: Mapping[str, Examination]) -> dict[str, Pin]:
-    """The pins of a run with what its sources keep of late rows: the next run asks for it."""
+    """Return the pins with what sources keep of late rows, which the next run needs to know."""
     return {
         name: replace(pin, kept=name in found and found[name].kept) for name, pin in pins.items()
     }
 
 
 def warnings_of(found: Mapping[str, Examination]) -> tuple[str, ...]:
-    """What the user is told of the sources."""
+    """Return the warnings about the sources."""
     return tuple(warning for e in found.values() for warning in e.warnings)
