@@ -1,4 +1,4 @@
-"""A derived table and the actions that write it, as both stood at one moment."""
+"""Reads a derived table and the actions that write it, as both stood at one moment."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class NothingToCompareError(Exception):
 def at_rest(
     session: Session, invocation: Invocation, relation: str
 ) -> tuple[int, list[ActionRead]]:
-    """A version of the table, and its actions as they stood then.
+    """Return a version of the table, and its actions as they stood then.
 
-    A commit of the table is one of a batch that was claimed before: so the positions of rules are
-    read after the version, and no other version may stand there when all is read. Raises
-    NothingToCompareError where that does not come about, and where no action has run.
+    Each commit of the table is one of a batch that was claimed before: so the positions of rules
+    are read after the version, and the table must still have that version when all is read. Raises
+    NothingToCompareError where that does not succeed, and where no action has run.
     """
     state = invocation.state_table
     for _ in range(TRIES):

@@ -23,7 +23,7 @@ from tapestry.sql.read.read_query import ReadQuery, read
 
 @dataclass(frozen=True)
 class DerivedText:
-    """A model's text as it is read over the tables of now."""
+    """A model's text over the present tables."""
 
     relations: Relations
     query: ReadQuery
@@ -31,7 +31,7 @@ class DerivedText:
 
 
 def read_text(session: Session, model: Model, invocation: Invocation) -> DerivedText:
-    """Read it.
+    """Read the text of a derived model.
 
     Raises Refusal for a query whose answer is not the same twice, ConfigurationError for a `key`
     that it does not have.
@@ -48,7 +48,7 @@ def read_text(session: Session, model: Model, invocation: Invocation) -> Derived
 def build_table(
     session: Session, model: Model, invocation: Invocation, standing: Standing, text: DerivedText
 ) -> Planned:
-    """Make the table, or make it anew where one stands.
+    """Plan the run that makes the table, or makes it anew where one stands.
 
     The versions that it is built from say which firings it holds already.
     """

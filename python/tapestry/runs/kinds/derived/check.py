@@ -1,11 +1,11 @@
-"""The check of a derived table: is it what its query says, for what its actions have done?
+"""Checks a derived table: is it what its query gives, for the firings its actions have executed?
 
     at rest      the table and the actions that write it, at one moment
     versions     the versions of its sources that the table stands for then
     left out     keys of which no version tells what their rows have to be
     differences  the table beside its query, over all other keys, or a part of them
 
-Where there is nothing to compare with, the result says why: it is no failure.
+Where a comparison is impossible, the result says why: it is no failure.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class TableCheck:
     turn: int
 
     def result(self) -> CheckResult:
-        """Compare; what is found is a result, not an exception.
+        """Compare the table; findings are a result, not an exception.
 
         Raises ConfigurationError for a `key` that the table has not.
         """
@@ -85,7 +85,7 @@ class TableCheck:
         )
 
     def compared(self) -> tuple[DriftedRows, list[str]]:
-        """The differences, and the sources that have changed and that no rule looks at.
+        """Return the differences, and the changed sources that no rule looks at.
 
         Raises NothingToCompareError.
         """
@@ -125,7 +125,7 @@ class TableCheck:
         return held
 
     def waiting(self, query: DerivedQuery, action: ActionRead, held: VersionsHeld) -> RowsWaiting:
-        """The rows of an action's queue whose keys are left out."""
+        """Return the rows of an action's queue whose keys are left out."""
         versions = {rule.relation: held.pins[rule.table].version for rule in action.rules}
         built = built_versions(action, self.built.after.pins)
         looks = query.looks_at(held.pins, action.writer.reads)
@@ -144,7 +144,7 @@ class TableCheck:
             )
 
     def bucket(self, query: DerivedQuery) -> Sql:
-        """The condition of the part whose turn it is; "": all rows."""
+        """Return the condition of the part whose turn it is; "": all rows."""
         if self.level == "full" or query.size <= SMALL:
             return Sql("")
         parts = ceil(1 / self.model.config.verify_share)
@@ -155,7 +155,7 @@ class TableCheck:
         return Sql(f"pmod(xxhash64({identifiers(names)}), {parts:d}) = {self.turn % parts:d}")
 
     def sentence(self, found: DriftedRows, unwatched: Sequence[str]) -> str:
-        """Tell the differences."""
+        """Return a description of the differences."""
         there, wanted = found.in_table or "no row", found.in_answer or "no row"
         said = (
             f"{counted(found.rows, 'row')} of {counted(found.looked_at, 'row')} differ, like"
@@ -167,7 +167,7 @@ class TableCheck:
 
 
 def drifted(model: Model, details: Mapping[str, Any]) -> DerivedDrift:
-    """The error of a table that is not what its query says."""
+    """Return the error of a table that is not what its query gives."""
     ways = ["correct the action that writes it"]
     if details.get("unwatched"):
         ways = ["write a rule for what none looks at, and an action for it"]

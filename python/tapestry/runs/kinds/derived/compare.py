@@ -1,8 +1,8 @@
-"""A derived table beside its query: rows that only one of them has, but for rounding.
+"""Compares a derived table with its query: rows that only one has, but for rounding.
 
-Both are taken as bags. A row is the other side's where all values are equal, and those of type
-float and double nearly so: to one part in 10^9, or to one part in 10^12 of the greatest value of
-the column, for a sum that comes back to zero does so but for what its summands have lost.
+Both are taken as bags. Two rows are the same where all values are equal, and those of type float
+and double nearly so: to one part in 10^9, or to one part in 10^12 of the greatest value of the
+column, for a sum that comes back to zero does so but for the digits that its summands have lost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOLD = ("keys", "missing", "surplus", "key", "in_table", "in_answer")
 
 @dataclass(frozen=True)
 class DriftedRows:
-    """Rows that were looked at, and those that only one side has.
+    """The number of rows that were compared, and of those that only one side has.
 
     keys
         How many keys have such a row; without a key how many rows the side with more of them has.
@@ -44,13 +44,12 @@ class DriftedRows:
 
     @property
     def told(self) -> dict[str, int | str | None]:
-        """Everything, for a log."""
+        """Return all values, for a log."""
         return {name: getattr(self, name) for name in _TOLD}
 
     @property
     def rows(self) -> int:
-        """How many rows are not as the query says: one that is there with other values counts
-        once."""
+        """The number of wrong rows: one with other values than in the query counts once."""
         return max(self.missing, self.surplus)
 
 
@@ -63,7 +62,7 @@ class Sides:
     left_out
         SELECTs of keys, each column as ``_k0, _k1, …``, that are left out.
     bucket
-        The condition of the part that is looked at; "": all of it.
+        The condition of the part that is compared; "": all of it.
     """
 
     columns: Sequence[Column]
@@ -74,7 +73,7 @@ class Sides:
     bucket: str = ""
 
     def find_differences(self, session: Session) -> DriftedRows:
-        """Compare; one statement."""
+        """Compare both sides in one statement."""
         ((looked, missing, surplus, keys, there, wanted),) = session.rows(self.statement())
         found = DriftedRows(
             int(looked), int(missing), int(surplus),
@@ -87,7 +86,7 @@ class Sides:
         return replace(found, key=key, in_table=rows[0], in_answer=rows[1])
 
     def statement(self) -> str:
-        """Count what only one side has, with an example of each side."""
+        """Return a query of the rows that only one side has, with an example of each side."""
         floats = [c for c in self.columns if c.type.lower() in NUMBERS]
         others = [canonical(identifier(c.name), c.type) for c in self.columns if c not in floats]
         near = identifiers(c.name for c in floats) or "_tap_s"
@@ -112,7 +111,7 @@ class Sides:
         )
 
     def signed(self) -> str:
-        """A SELECT of the rows of both sides that are compared, each with its sign."""
+        """Return a SELECT of the compared rows of both sides, each with its sign."""
         names = identifiers(c.name for c in self.columns)
         where = f" WHERE {self.bucket}" if self.bucket else ""
         both = " UNION ALL ".join(
@@ -134,7 +133,7 @@ def _finite(name: str) -> str:
 
 
 def _agree(name: str, scale: str, pair: Sql) -> str:
-    """Are both values of a pair NULL, equal, or finite and nearly equal?"""
+    """Return SQL: whether both values of a pair are NULL, equal, or finite and nearly equal."""
     column = identifier(name)
     low, high, many = (f"{one}({column}) {pair}" for one in ("min", "max", "count"))
     most = f"greatest({NEARLY} * greatest(abs({low}), abs({high})), {NEARLY_OF_ALL} * {scale})"

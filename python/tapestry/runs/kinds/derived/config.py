@@ -60,7 +60,7 @@ KEYS = KindKeys(
 
 
 def key_among(model: Model, columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns of `key`, as they are written among those of the query.
+    """Return the columns of `key`, as they are written among those of the query.
 
     Raises ConfigurationError for one that is none of them.
     """
@@ -76,5 +76,5 @@ def key_among(model: Model, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def config_of(own: object) -> DerivedConfig:
-    """The keys of the kind's own of a model's configuration."""
+    """Return a derived table's own keys of a model's configuration."""
     return own if isinstance(own, DerivedConfig) else DerivedConfig()

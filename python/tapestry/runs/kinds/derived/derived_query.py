@@ -26,7 +26,7 @@ from tapestry.sql.read.read_query import read
 
 @dataclass(frozen=True)
 class DerivedQuery:
-    """A derived model's text, for its table."""
+    """A derived model's text and its table."""
 
     session: Session
     model: Model
@@ -45,39 +45,39 @@ class DerivedQuery:
 
     @cached_property
     def now(self) -> Relations:
-        """Its sources, as this invocation sees them."""
+        """The sources, as this invocation sees them."""
         return self.at({})
 
     def at(self, pins: Mapping[str, Pin]) -> Relations:
-        """The same, some of it at other versions."""
+        """Return the sources, some of them at other versions."""
         then = AsRead(self.invocation.pins, pins)
         zone = self.invocation.time_zone
         return read_relations(self.session, self.model.sql, self.model, then, zone, ALL_STATIC)
 
     def answer(self, pins: Mapping[str, Pin]) -> str:
-        """A SELECT of what it says over these versions."""
+        """Return a SELECT of the answer over these versions."""
         relations, t = self.at(pins), self.invocation.clock.instant
         return static_answer(self.model.sql, relations.catalog, t, relations.scans())
 
     @property
     def size(self) -> int:
-        """Bytes of the tables that it reads."""
+        """The size in bytes of the tables that it reads."""
         return sum(one.table.size for one in self.now.tables.values())
 
     @property
     def table(self) -> str:
-        """Its table, quoted."""
+        """The name of its table, quoted."""
         return relation_name(self.model.relation)
 
     def pinned(self, name: str) -> Pinned:
-        """A table that it reads, or that only a rule looks at."""
+        """Return a table that it reads, or that only a rule looks at."""
         found = self.now.tables.get(name) or self.invocation.pins.of(self.session, name)
         if not isinstance(found, Pinned):
             raise NothingToCompareError(f"{name} is no table any more")
         return found
 
     def looks_at(self, watched: Collection[str], reads: Collection[str]) -> bool:
-        """Do statements that read some relations see tables that rules look at, by a view even?"""
+        """Return whether statements reading these relations read watched tables, even by a view."""
         for name in map(in_session, reads):
             if name in watched or name == ANYTHING:
                 return True
@@ -89,7 +89,7 @@ class DerivedQuery:
         return False
 
     def unwatched(self, built: Mapping[str, Pin], watched: Mapping[str, Pin]) -> list[str]:
-        """Sources that have changed since the table was built, and that no rule looks at."""
+        """Return the sources that changed since the table was built, and that no rule looks at."""
         found = []
         for name, one in self.now.tables.items():
             was = built.get(name)

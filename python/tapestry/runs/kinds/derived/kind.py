@@ -1,6 +1,6 @@
 """The kind `derived`: built from its query where there is no table, else left to its actions.
 
-Each later run compares the table with the query, for what its actions have done.
+Each later run compares the table with the query, for the firings its actions have executed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Derived:
     def plan(
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
     ) -> Plan:
-        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
+        """Return the plan; writes nothing. Raises one of the errors of ``tapestry.errors``."""
         text = read_text(session, model, invocation)
         standing = stand(session, of_anybody(model), invocation, full_refresh)
         told: list[str] = []
@@ -69,14 +69,14 @@ class Derived:
         return replace(planned, told=Told(tuple(told)))
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
-        """Raise the Refusal that a run would raise of the model's text, which reads no data."""
+        """Raise the Refusal that a run would raise for the model's text, without reading data."""
         query = read(model.sql, catalog)
         refuse_nondeterministic(query.tree, catalog)
 
     def explain(
         self, session: Session, model: Model, invocation: Invocation, stored: bool
     ) -> Explained:
-        """The query that it is built from."""
+        """Return the query that it is built from."""
         try:
             read_text(session, model, invocation)
         except Refusal as refusal:
@@ -86,7 +86,7 @@ class Derived:
     def audit(
         self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
     ) -> Audited:
-        """Compare the table with its query, for what its actions have done."""
+        """Compare the table with its query, for the firings its actions have executed."""
         row = stand(session, of_anybody(model), invocation, False).row
         if row is None:
             raise NotRunYet(f"{model.name} has not run yet", hint="run it: dbt run")

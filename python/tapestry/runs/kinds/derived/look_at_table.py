@@ -1,4 +1,4 @@
-"""A derived table that is there: does it hold what it has to, or is it to be built again?"""
+"""Examines a derived table that exists: whether it is complete, or has to be built again."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ REBUILD = "rebuild"
 def gap_of_rules(
     session: Session, invocation: Invocation, model: Model, built: StateRow
 ) -> RuleGap | None:
-    """Find changes that the table lacks, for a rule of an action that writes it left them out."""
+    """Find changes that the table lacks because a rule of an action that writes it left them."""
     writers = writers_of(session, invocation.state_table, plain(model.relation))
     rules = dict.fromkeys(rule for one in writers for rule in one.rules)
     return gap_above(session, invocation, rules, built)
 
 
 def built_beside(session: Session, model: Model, built: StateRow) -> str:
-    """Find a commit of an action for which the table was not the one that it was begun for.
+    """Find a commit of an action that was begun for another table of this name; "": none.
 
     One that landed while the table was built again went with the former one, though the new one may
-    not hold it; one that landed in the new one may be there twice. "" for none.
+    not hold it; one that landed in the new one may be there twice.
     """
     commits = newest_commits(session, model.relation, LOOKED_AT)
     made = next((one.version for one in commits if one.holds(built.generation, 1)), None)
@@ -54,10 +54,10 @@ def built_beside(session: Session, model: Model, built: StateRow) -> str:
 def look_at_table(
     session: Session, model: Model, invocation: Invocation, row: StateRow
 ) -> CheckResult | None:
-    """Compare a table with its query, and log what was found; None: its author wants none.
+    """Compare a table with its query, and log the result; None: the author wants no comparison.
 
-    Raises DerivedDrift where it differs, and that is to stop the run. A result that blocks is one
-    of a table that is to be built again.
+    Raises DerivedDrift where it differs, and that is to stop the run. A result that blocks means
+    that the table is to be built again.
     """
     if model.config.verify == "off":
         return None

@@ -1,9 +1,9 @@
-"""The keys of a derived table that no version of its sources tells the rows of.
+"""Finds the keys of a derived table whose rows no version of its sources tells.
 
 Compared with its query as of a version v, the row of a key has to hold each firing of the key up to
 v, and none above. So these are left out: keys with a firing up to v that no batch has taken, with
 one above v that a batch has done, and with one in a batch that is under way or has failed, for it
-may have written or not. A key whose firings that wait are all above v is compared.
+may have written or not. A key whose waiting firings are all above v is compared.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ OVER = (DONE, DROPPED, ABSORBED)
 
 @dataclass(frozen=True)
 class ActionRead:
-    """An action that writes the table, with its rules, and its batches as they were at one moment.
+    """An action that writes the table, with its rules and batches at one moment.
 
-    batches
-        What stands behind FROM; ``firings`` likewise.
+    batches, firings
+        Relations to stand behind FROM.
     """
 
     writer: Writer
@@ -38,13 +38,13 @@ class ActionRead:
     firings: str
 
     def begin(self, rule: RuleStanding) -> int:
-        """The firing of a rule after which they are of this life."""
+        """Return the firing of a rule after which firings belong to this life."""
         generation, number = self.life.begin.get(rule.relation, ("", -1))
         return number if generation == rule.generation else -1
 
     @property
     def cuts(self) -> str:
-        """A SELECT of the cuts of all batches, each with the last event of the batch."""
+        """Return a SELECT of the cuts of all batches, each with the last event of the batch."""
         newest = "row_number() OVER (PARTITION BY m, i ORDER BY at DESC, attempt DESC) AS _newest"
         return (
             "SELECT key, event, at, rule, element_at(cut, 1) AS generation,"
@@ -57,7 +57,7 @@ class ActionRead:
         )
 
     def done_runs(self, session: Session) -> dict[str, int]:
-        """By rule: its newest run of which a batch is done."""
+        """Return, by rule, its newest run of which a batch is done."""
         over = ", ".join(string(one) for one in OVER)
         mine = " OR ".join(
             f"(rule = {string(r.relation)} AND generation = {string(r.generation)})"
@@ -70,8 +70,7 @@ class ActionRead:
         return {str(rule): int(n) for rule, n in rows}
 
     def newest_runs(self, session: Session, held: dict[str, int]) -> dict[str, tuple[int, int]]:
-        """By rule: the newest of its runs that has fired anything for this action, and the first
-        commit that has.
+        """Return, by rule, its newest run with a firing for this action, and the first such commit.
 
         ``held``: by rule, the version of its table up to which the derived table was built.
         """
@@ -96,7 +95,7 @@ class RowsWaiting:
     versions
         By rule: the version of its table that the comparison is about.
     later
-        From when on a batch may have read something newer than that; None: none has.
+        From when on a batch may have read newer versions; None: none has.
     """
 
     action: ActionRead
@@ -107,12 +106,12 @@ class RowsWaiting:
 
     @property
     def single(self) -> bool:
-        """Is each firing a batch of its own?"""
+        """Whether each firing is a batch of its own."""
         return self.action.writer.batches == BY_FIRING
 
     @property
     def ctes(self) -> str:
-        """The CTEs of what batches have taken, and of those of which nothing is known."""
+        """The CTEs of firings that batches have taken, and of those with unknown outcome."""
         over = ", ".join(string(one) for one in (*OVER, REPLAYED))
         unknown = f"event NOT IN ({over})"
         if self.later is not None:
@@ -126,17 +125,17 @@ class RowsWaiting:
         )
 
     def select(self) -> str:
-        """A SELECT of the keys, each column as ``_k0, _k1, …``, and whether it is one (``_is``)."""
+        """Return a SELECT of the keys, as ``_k0, _k1, …``, and whether there is one (``_is``)."""
         every = " UNION ALL ".join(self.of_rule(rule) for rule in self.action.rules)
         listed = ", ".join(["_is", *self.places()])
         return f"WITH {self.ctes}\nSELECT DISTINCT {listed} FROM ({every})"
 
     def keys(self) -> str:
-        """A SELECT of the keys of the rows that have one."""
+        """Return a SELECT of the keys of the rows that have one."""
         return f"SELECT {', '.join(self.places())} FROM ({self.select()}) WHERE _is"
 
     def of_rule(self, rule: RuleStanding) -> str:
-        """The same of the rows of one rule."""
+        """Return a SELECT of the keys of the rows of one rule."""
         columns = self.action.writer.unique_on
         by_columns = self.action.writer.batches == BY_COLUMNS
         split = [one for one in rule.bound if not by_columns or one.named(columns)]
@@ -152,7 +151,7 @@ class RowsWaiting:
         return " UNION ALL ".join(parts)
 
     def judged(self, rule: RuleStanding, table: BoundHere) -> str:
-        """The rows of one bound table whose batch is told by their own columns."""
+        """Return the rows of one bound table whose batch is told by their own columns."""
         writer, version = self.action.writer, self.versions[rule.relation]
         key: Sql | str = "CAST(NULL AS STRING)"
         if writer.batches == BY_COLUMNS:
@@ -175,11 +174,11 @@ class RowsWaiting:
         )
 
     def places(self, prefix: str = "") -> list[str]:
-        """The names of the columns of the key, in order."""
+        """Return the names of the columns of the key, in order."""
         return [f"{prefix}_k{i}" for i in range(len(self.key))]
 
     def listed(self, table: BoundHere) -> str:
-        """Whether a row has a key, its firing, and the key."""
+        """Return a select list: whether a row has a key, its firing, and the key."""
         named = table.named(self.key)
         is_ = "true" if named else "false"
         values = [identifier(name) for name in named] or [Sql("NULL") for _ in self.key]
@@ -187,11 +186,11 @@ class RowsWaiting:
         return ", ".join([f"{is_} AS _is", FIRING, *(f"{v} AS {name}" for v, name in pairs)])
 
     def of_life(self, rule: RuleStanding) -> str:
-        """The condition that a row is of this life and was not in the table from the beginning."""
+        """Return the condition that a row is of this life and was not in the table initially."""
         begin = self.action.begin(rule)
         return f"{FIRING} > {begin:d} AND {COMMIT_VERSION} > {self.held[rule.relation]:d}"
 
 
 def batches_at(name: str, version: int) -> str:
-    """The table of batches as it was at a version, as it stands behind FROM."""
+    """Return the table of batches as it was at a version, as it stands behind FROM."""
     return f"{relation_name(name)} VERSION AS OF {version:d}"

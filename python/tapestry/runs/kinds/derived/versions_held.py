@@ -1,9 +1,10 @@
-"""The versions of its sources that a derived table stands for: what its actions have done.
+"""Finds the versions of its sources that a derived table stands for, by its actions' batches.
 
-A rule's position is a version of its table. Where runs of the rule have fired that no batch has
-taken yet, the table stands for the position of the last run of which a batch is done. Of several
-tables that rules look at, the versions are those of one moment: a rule has seen the others at each
-commit as they were then. A source that no rule looks at is taken as it is now (rules, section 7).
+A rule's position is a version of its table. Where runs of the rule have fired and no batch has
+taken the firings yet, the table stands for the position of the last run of which a batch is done.
+If rules look at several tables, the versions are those of one moment: a rule has seen the others at
+each commit as they were then. A source that no rule looks at is read as it is now (rules, section
+7).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ EVER = 2**62
 
 @dataclass(frozen=True)
 class VersionsHeld:
-    """By table that a rule looks at: the version, and the one up to which the table was built.
+    """By watched table: the version that the derived table stands for.
 
     next_commit
         When the first commit after them was made; None: there is none.
@@ -35,7 +36,7 @@ class VersionsHeld:
 def versions_done(
     session: Session, actions: Sequence[ActionRead], built: Mapping[str, Pin]
 ) -> dict[str, int]:
-    """By table: the least version for which what the actions have done stands."""
+    """Return, by table, the least version that the done batches of the actions stand for."""
     found: dict[str, int] = {}
     for action in actions:
         held = built_versions(action, built)
@@ -55,8 +56,10 @@ def versions_done(
 
 
 def built_versions(action: ActionRead, built: Mapping[str, Pin]) -> dict[str, int]:
-    """By rule: the version of its table from which the derived table was built; -1: it reads none
-    of it."""
+    """Return, by rule, its table's version from which the derived table was built; -1: none.
+
+    It is -1 where the derived table does not read that table.
+    """
     found = {}
     for rule in action.rules:
         pin = built.get(rule.table)
@@ -67,7 +70,7 @@ def built_versions(action: ActionRead, built: Mapping[str, Pin]) -> dict[str, in
 def at_one_moment(
     session: Session, versions: Mapping[str, int], tables: Mapping[str, Pinned], look: bool
 ) -> VersionsHeld:
-    """The versions that stood at one moment, at or below these.
+    """Return the versions that stood at one moment, at or below these.
 
     ``look``: the time of the next commit is wanted though there is one table only.
     """

@@ -1,4 +1,4 @@
-"""Commits of a derived table that are none of its actions'."""
+"""Finds commits of a derived table that its actions did not make."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LOOKED_AT = 1_000
 
 
 def of_anybody(model: Model) -> Model:
-    """The model, where commits that are none of its runs' do not matter: its actions make some."""
+    """Return the model, accepting commits of others than its runs: its actions make some."""
     return replace(model, config=replace(model.config, on_target_change="accept"))
 
 
 def written_by_others(session: Session, model: Model, built: StateRow) -> str:
-    """The newest commit, since the table was built, that is none of an action; "" for none.
+    """Return the newest commit since the table was built that no action made; "" for none.
 
     Raises TargetChanged where the author wants to stop then.
     """
