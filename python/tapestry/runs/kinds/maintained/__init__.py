@@ -1,1 +1,1 @@
-"""The kind `maintained`: its table is the answer as it is now, at the cost of what changed."""
+"""The kind `maintained`: its table is the present answer, at the cost of what changed."""

@@ -1,6 +1,6 @@
-"""The query, the settings or the columns may be others than at the last run: another table, then.
+"""Tells whether query, settings or columns changed since the last run: then the table is made anew.
 
-Each is read from the model and from what the last run left; the first that differs is the reason.
+Each is read from the model and from the last run's state; the first that differs is the reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def another_table(
     query: MaintainedQuery,
     row: StateRow,
 ) -> Whole | None:
-    """Say why the table is built anew; None: it goes on.
+    """Return why the table is built anew; None: it goes on.
 
     Raises QueryChanged for other columns where ``on_schema_change`` says ``fail``, for another
     query where ``on_configuration_change`` does.
@@ -55,7 +55,7 @@ def another_table(
 
 
 def _there(session: Session, model: Model) -> tuple[tuple[str, str], ...]:
-    """The columns of the table."""
+    """Return the columns of the table."""
     found = columns_of_table(session, model.relation)
     return tuple((name, kind.lower()) for name, kind in found)
 

@@ -1,4 +1,4 @@
-"""A table brought to another state by the rows that differ: adopted, or as an earlier run left it.
+"""Brings a table to another state by the rows that differ: to adopt or to rewind it.
 
 Both are run 1 of a new generation, whose rows land in one commit. Commits without rows close the
 generation before, and give the table the name of the new one: where one of these is not reached,
@@ -36,7 +36,7 @@ ASKED = Whole(Reason.ASKED)
 
 
 def adopting(session: Session, model: Model, invocation: Invocation) -> Planned:
-    """The run that makes the table of somebody else the model's own.
+    """Plan the run that makes the table of somebody else the model's own.
 
     Raises ConfigurationError where the table has other columns, or some that are not compared, and
     for an expectation that keeps rows out.
@@ -52,7 +52,7 @@ def adopting(session: Session, model: Model, invocation: Invocation) -> Planned:
 def rewinding(
     session: Session, model: Model, invocation: Invocation, to: datetime
 ) -> Planned | None:
-    """The run that brings the table to where the last run up to ``to`` left it; None: it is.
+    """Plan the run that restores the table after the last run up to ``to``; None: it is so.
 
     The next run goes on from the versions that this one read. Raises WindowError where the state,
     or the table's log or files, do not reach back that far.
@@ -87,7 +87,7 @@ def rewinding(
 
 
 def _bringing(run: NextRun, row: StateRow, select: str) -> Planned:
-    """The first run of a generation that makes of the rows of a table those of ``select``."""
+    """Plan the first run of a generation that turns a table's rows into those of ``select``."""
     _refuse_rejected(run.model, run.query)
     comparing = run.comparing(row.after, row.after.t)
     try:
@@ -101,7 +101,7 @@ def _bringing(run: NextRun, row: StateRow, select: str) -> Planned:
 
 
 def _again(last: StateRow, version: int) -> StateRow:
-    """Run 1 of the generation that goes on from a run; ``version`` is the table's newest."""
+    """Return run 1 of the generation that goes on from a run; ``version`` is the table's newest."""
     return replace(
         last,
         identity=replace(last.identity, generation=uuid4().hex, n=1, run_id=uuid4().hex),
@@ -124,7 +124,7 @@ def _gone(model: Model, last: StateRow) -> WindowError:
 
 
 def _refuse_rejected(model: Model, query: MaintainedQuery) -> None:
-    """Rows that are kept out stand in another table, of which nobody knows what it had then."""
+    """Refuse expectations that keep rows out: the former rejected rows are unknown."""
     if query.declared.drops:
         raise ConfigurationError(
             f"{model.name} has an expectation with on_violation: drop, and what that keeps out is"
@@ -135,7 +135,7 @@ def _refuse_rejected(model: Model, query: MaintainedQuery) -> None:
 
 
 def _refuse_other_columns(session: Session, model: Model, query: MaintainedQuery) -> None:
-    """A column that the table has otherwise would make the next run build it anew."""
+    """Refuse a column that differs in the table: the next run would build it anew."""
     wanted = [(column.name, column.type) for column in query.shown]
     there = [(name, kind.lower()) for name, kind in columns_of_table(session, model.relation)]
     reason = f"has {_listed(there)}, the query gives {_listed(wanted)}" if wanted != there else ""

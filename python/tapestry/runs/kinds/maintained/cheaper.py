@@ -1,12 +1,12 @@
-"""Weigh a run by what has changed against one by the whole answer.
+"""Compares the cost of a run by changes with that of a run by the whole answer.
 
     the sizes of tables        before anything is known
     bytes that have changed    before they are read
     keys that are reached      before their rows are computed
-    what earlier runs took     as soon as there are some of both kinds
+    times of earlier runs      as soon as there are some of both kinds
 
-What is not known is tried: the whole answer where runs by what changed take long beside the first
-run of all, and what changed again after some time of whole answers.
+Unknown costs are tried: the whole answer where runs by changes take long beside the very first run,
+and a run by changes again after some whole answers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BY_COST = (Reason.CHANGE_TOO_LARGE.name, Reason.COSTS_MORE.name, Reason.SMALL_TA
 
 @dataclass
 class Cheaper:
-    """Weighs the two for one run of a model with ``refresh: auto``.
+    """Compares both costs for one run of a model with ``refresh: auto``.
 
     size, table
         Bytes of its sources and of its table.
@@ -47,7 +47,7 @@ class Cheaper:
     past
         Its last runs, the newest first.
     changed
-        Bytes that told what has changed, once that was asked.
+        Bytes that were read to find the changes, once they are known.
     """
 
     size: int
@@ -57,10 +57,11 @@ class Cheaper:
     changed: int | None = None
 
     def by_sizes(self) -> Whole | None:
-        """The whole answer where all that a run saves is to write a small table.
+        """Return the whole answer where a run by changes saves only the write of a small table.
 
-        Both versions of the sources are read for the keys that a change reaches, and their rows.
-        A run that went by what changed knows better: after some whole answers one does.
+        Such a run reads both versions of the sources for the keys that a change reaches, and their
+        rows. The times of a run by changes are better evidence: after some whole answers one is
+        tried.
         """
         guessed = takewhile(lambda run: run.reason == Reason.SMALL_TABLE.name, self.past)
         if (
@@ -72,7 +73,7 @@ class Cheaper:
         return Whole(Reason.SMALL_TABLE)
 
     def whole_above(self, changed: int) -> Whole | None:
-        """Why the whole answer costs less than so many changed bytes; None: it does not."""
+        """Return why the whole answer costs less than so many changed bytes; None: it does not."""
         self.changed = changed
         if self.size > SMALL and changed > self.above * self.size:
             share = changed / self.size
@@ -80,13 +81,13 @@ class Cheaper:
         return self._by_past_runs(changed)
 
     def many_keys(self, reached: int, rows: int) -> Whole | None:
-        """The same of the keys that a change reaches, beside all rows of the table."""
+        """Return the whole answer if a change reaches too many keys, beside the table's rows."""
         if self.size <= SMALL or reached <= self.above * rows:
             return None
         return Whole(Reason.CHANGE_TOO_LARGE, f"{reached} keys of a table of {rows} rows")
 
     def warned(self, whole: Whole | None) -> tuple[str, ...]:
-        """Tell once that a model has turned to whole answers by cost, at the third run of them."""
+        """Warn once that a model has turned to whole answers by cost, at the third run of them."""
         if whole is None or whole.reason.name not in BY_COST:
             return ()
         in_a_row = takewhile(lambda run: run.reason in BY_COST, self.past)
@@ -112,13 +113,13 @@ class Cheaper:
         return Whole(Reason.COSTS_MORE, f"{mine:.1f} s, the whole answer {median(whole):.1f} s")
 
     def _incremental(self, changed: int) -> list[float]:
-        """Seconds of runs by what changed, as far as they tell of such a change."""
+        """Return the seconds of runs by changes that are comparable with such a change."""
         runs = (run for run in self.past if run.refresh == "incremental")
         told = (run for run in runs if (run.changed or 0) <= ALIKE * changed or not changed)
         return [run.seconds for run in told][:LAST]
 
     def _whole(self) -> list[float]:
-        """Seconds of whole answers to sources of this size, but for those that made the table."""
+        """Return the seconds of whole answers, scaled to this size, but not of first runs."""
         apart = (Reason.FIRST_RUN.name, Reason.ASKED.name, Reason.QUERY_CHANGED.name)
         runs = (run for run in self.past if run.refresh == "full" and run.reason not in apart)
         return [run.seconds * self.size / max(run.size, 1) for run in runs][:LAST]
@@ -127,5 +128,5 @@ class Cheaper:
 def weigh(
     session: Session, invocation: Invocation, model: str, sizes: tuple[int, int], above: float
 ) -> Cheaper:
-    """A model by its sizes and its last runs; ``model`` is its relation in lower case."""
+    """Return the comparison for a model; ``model`` is its relation in lower case."""
     return Cheaper(*sizes, above, past_runs(session, invocation, model))

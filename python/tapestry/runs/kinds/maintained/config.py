@@ -85,5 +85,5 @@ KEYS = KindKeys(
 
 
 def config_of(own: object) -> MaintainedConfig:
-    """The keys of the kind's own of a model's configuration."""
+    """Return a maintained model's own keys of its configuration."""
     return own if isinstance(own, MaintainedConfig) else MaintainedConfig()

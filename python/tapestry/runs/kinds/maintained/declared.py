@@ -1,4 +1,4 @@
-"""An author says more than the query: what the key of rows is, what is expected of them, …"""
+"""An author's declarations beside the query: the key of rows, expectations, functions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Declared:
     """A model's key and expectations, fitted to its columns.
 
     alias
-        What conditions may call a row.
+        The name by which conditions may refer to a row.
     unique
         The places of the columns of `unique_key`.
     functions
@@ -45,7 +45,7 @@ class Declared:
         return tuple(one for one in self.expected if one.expectation.on_violation == "drop")
 
     def taken(self, select: str, out: bool = False) -> str:
-        """The rows of a SELECT that the table takes; with ``out`` those that are kept out of it."""
+        """Return the rows of a SELECT that the table takes; with ``out`` those that it does not."""
         if not self.drops:
             return select
         fits = " AND ".join(f"coalesce(({one.condition}\n), true)" for one in self.drops)
@@ -53,7 +53,7 @@ class Declared:
         return f"SELECT * FROM (\n{select}\n) AS {identifier(self.alias)} WHERE {where}"
 
     def lines(self, columns: Sequence[Column]) -> Iterator[str]:
-        """As remarks in the canonical text: with others the table is another one."""
+        """Yield comments for the canonical text: if they differ the table is another one."""
         if self.unique:
             listed = ", ".join(columns[place].name for place in self.unique)
             yield f"-- unique_key: {remark(listed)}"
@@ -74,7 +74,7 @@ def declared(
     columns: tuple[Column, ...],
     shown: tuple[Column, ...],
 ) -> Declared:
-    """Read them; ``shown`` are the columns of the table, ``columns`` those that make a row.
+    """Read the declarations; ``shown`` are the table's columns, ``columns`` those of a row.
 
     Raises ConfigurationError for a key or an expectation that does not fit the columns.
     """
@@ -89,9 +89,9 @@ def declared(
 
 
 def _refuse_changing(model: Model, one: Prepared, stamps: Collection[str]) -> None:
-    """Raise ConfigurationError for a condition that may say another thing of the same row later.
+    """Raise ConfigurationError for a condition whose value for a row may change later.
 
-    A row that stays is not looked at again.
+    A row that stays is not checked again.
     """
     tree = read_one(f"SELECT {one.condition}")
     clock = timing.contains_now(tree)

@@ -1,4 +1,4 @@
-"""How a maintained model is kept, step by step, in SQL that can be read."""
+"""Explains how a maintained model is kept, step by step, in readable SQL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHAT = ("old", "new", "minus", "plus")
 def explain(
     session: Session, model: Model, invocation: Invocation, query: MaintainedQuery
 ) -> Explained:
-    """The answer, and of each arm its key, the keys that a change reaches, and their rows.
+    """Return the answer, and for each arm its key, the keys that a change reaches, and their rows.
 
     The texts are those of a change of every source.
     """
@@ -55,7 +55,7 @@ def explain(
 
 
 def _of_sums(summed: SummedQuery, between: Between) -> Iterator[Step]:
-    """The counts and sums of its blocks, while their groups are few."""
+    """Yield the counts and sums of the query's blocks, while their groups are few."""
     for block in summed.blocks:
         why = "Kept while the groups are few: what a change adds to these is added, not all summed."
         yield Step("sums", why, sums_at(summed, block, between))

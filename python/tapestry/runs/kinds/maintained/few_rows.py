@@ -1,6 +1,6 @@
-"""Few changed rows, told to the driver: they are named in the statement that replaces them.
+"""Few changed rows, read by the driver: they stand as literals in the replacing statement.
 
-No view of the session holds them then, nothing is staged, and the condition on the rows that go
+No view of the session holds them then, nothing is staged, and the condition on the replaced rows
 compares columns with values: Delta reads only files that may have them.
 """
 
@@ -32,31 +32,31 @@ LONG = 2_000
 
 @dataclass(frozen=True)
 class NamedRows:
-    """Changed rows, each once, with how many copies there were and are, of all that there are."""
+    """Changed rows, each once, with the numbers of all its former and present copies."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Texts, int, int], ...]
 
     @property
     def select(self) -> Sql:
-        """The copies that there are."""
+        """Return a SELECT of the present copies."""
         columns = [(column.name, column.type) for column in self.columns]
         return select_of(columns, [row for row, _, now in self.rows for _ in range(now)])
 
     @property
     def instead_of(self) -> Sql:
-        """The condition that a row is one of them; "": none was there."""
+        """Return the condition that a row is one of them; "": there were no former copies."""
         if not any(was for _, was, _ in self.rows):
             return Sql("")
         return Sql(" OR ".join(f"({self._is(row)})" for row, _, _ in self.rows))
 
     @property
     def some_stay(self) -> bool:
-        """Is there one of which some copies were there, and some are?"""
+        """Return whether a row has both former and present copies."""
         return any(was and now for _, was, now in self.rows)
 
     def counts(self, key: Sequence[int]) -> tuple[int, int, int]:
-        """How many rows come in, take the place of others with their key, and go out.
+        """Return how many rows come in, replace others with their key, and go out.
 
         ``key``: the places of its columns; none: no row takes another's place.
         """
@@ -81,7 +81,7 @@ class NamedRows:
 def few_rows(
     session: Session, columns: Sequence[Column], signed: str, delta: Sql
 ) -> NamedRows | None:
-    """The rows that differ of ``signed``, whose column ``delta`` is -1 or 1; None: not so few.
+    """Return the differing rows of ``signed``, whose column ``delta`` is -1 or 1; None: too many.
 
     All copies of a row that differs must be among them.
     """

@@ -1,4 +1,4 @@
-"""From a text to the keys that its table is kept by, or to the reason why it has none."""
+"""Finds the keys by which a query's table is kept, or the reason why there are none."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ REFUSE = (refuse_nondeterministic, refuse_misplaced, refuse_subqueries)
 
 
 def refuse(sql: str, catalog: Catalog) -> ReadQuery:
-    """A text as it is read; raises the Refusal of one that no table could be the answer of.
+    """Return a text as it is read; raise the Refusal of one that no table could be the answer of.
 
-    Windows of time are Spark's alone: where there are some, Spark says what else is misplaced.
+    Windows of time are a feature of Spark alone: if there are some, Spark finds what is misplaced.
     """
     query = read(sql, catalog)
     for one in REFUSE[:1] if has_windows_of_time(query.tree) else REFUSE:
@@ -35,7 +35,7 @@ def refuse(sql: str, catalog: Catalog) -> ReadQuery:
 
 @dataclass(frozen=True)
 class HowKept:
-    """Ways to follow a change of the sources.
+    """The ways to follow a change of the sources.
 
     written
         The query written out, with the key of each arm that has one; None where ``whole`` says why
@@ -52,17 +52,18 @@ class HowKept:
 
     @property
     def keyed(self) -> KeptQuery | None:
-        """The query where it is kept by keys."""
+        """The query if it is kept by keys, else None."""
         return self.written if self.whole is None else None
 
 
 def how_kept(
     query: ReadQuery, decides: bool, weights: Mapping[str, int], wanted: Sequence[int] = ()
 ) -> HowKept:
-    """How a query is kept, or why it is not.
+    """Return how a query is kept, or why it is not.
 
-    ``decides``: something unsteady does. ``weights``: how large its sources are. ``wanted``: the
-    places of the columns of `unique_key`; raises Refusal for one that the query is not kept by.
+    ``decides``: an unsteady value decides which rows there are. ``weights``: the sizes of its
+    sources. ``wanted``: the places of the columns of `unique_key`; raises Refusal for one that the
+    query is not kept by.
     """
     if decides and not wanted:
         return HowKept(None, Whole(Reason.INEXACT))

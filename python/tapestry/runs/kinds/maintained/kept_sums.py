@@ -1,8 +1,8 @@
 """The counts and sums that a maintained model keeps of its groups, in the state of its table.
 
-A change adds to them and takes off, and the answer is read from them: no row of a source is read
-again that did not change. They are kept where groups are few, and stand in the state row of the run
-that they belong to: the table and its sums are of one run or neither is.
+A change is added to or taken off them, and the answer is read from them: no unchanged row of a
+source is read again. They are kept where groups are few, and stand in the state row of the run that
+they belong to: the table and its sums are of one run or neither is.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class KeptSums:
 
     @property
     def own(self) -> dict[str, Any]:
-        """As the state row keeps them."""
+        """Return the groups in the form of the state row."""
         return {
             OWN: [
                 [[*group, *map(str, sums)] for group, sums in sorted(groups.items(), key=repr)]
@@ -73,7 +73,7 @@ class KeptSums:
         }
 
     def answer(self, now: Between, columns: Sequence[str]) -> str:
-        """The SELECT of the query's answer, which reads these groups."""
+        """Return the SELECT of the query's answer, which reads these groups."""
         texts = [
             _relation(block, types, groups)
             for block, types, groups in zip(
@@ -96,9 +96,9 @@ class SumsOfRun:
     asked: bool
 
     def first(self, last: StateRow | None = None) -> KeptSums | None:
-        """Those of the sources as they are now; None: they are not kept.
+        """Compute them over the present sources; None: they are not kept.
 
-        Where those of the ``last`` run were too many they still are.
+        If those of the ``last`` run were too many, they are still taken to be.
         """
         summed = self.summed
         if last is not None and last.after.own.get(OWN) == MANY:
@@ -115,15 +115,15 @@ class SumsOfRun:
         return _bounded(KeptSums(summed, types, tuple(found)))
 
     def anew(self, last: StateRow) -> KeptSums | None:
-        """Those of now, where the last run had no reason to keep any."""
+        """Compute them over the present sources if the last run had no reason to keep any."""
         return self.first() if OWN not in last.after.own else None
 
     def go_on(self, last: StateRow) -> bool:
-        """Did the last run leave some to which a change can be added?"""
+        """Return whether the last run left sums to which a change can be added."""
         return self.summed is not None and isinstance(last.after.own.get(OWN), list)
 
     def own(self, sums: KeptSums | None) -> dict[str, Any]:
-        """An object for the state row of the run."""
+        """Return an object for the state row of the run."""
         if sums is not None:
             return sums.own
         return {} if self.summed is None else {OWN: MANY}
@@ -131,9 +131,9 @@ class SumsOfRun:
     def later(
         self, last: StateRow, sources: SourcesCompared, hold: Callable[[Sql], str]
     ) -> KeptSums | None:
-        """Those of the last run and what a change adds; None: they are not kept.
+        """Return those of the last run with a change added; None: they are not kept.
 
-        ``hold`` computes a SELECT at once and says what its relation is called.
+        ``hold`` computes a SELECT at once and returns its relation's name.
         """
         summed, kept = self.summed, last.after.own.get(OWN)
         if summed is None or not isinstance(kept, list) or len(kept) != len(summed.blocks):
@@ -151,7 +151,7 @@ class SumsOfRun:
         return _bounded(KeptSums(summed, types, tuple(found)))
 
     def answer(self, sums: KeptSums) -> str:
-        """The SELECT of the query's answer, which reads these groups."""
+        """Return the SELECT of the query's answer, which reads these groups."""
         return sums.answer(self.query.now(self.t), self.query.names)
 
     @property
@@ -161,14 +161,14 @@ class SumsOfRun:
 
     @cached_property
     def summed(self) -> SummedQuery | None:
-        """The query over its blocks, where those are all that it takes long to read."""
+        """The query over its blocks, if only these take long to read."""
         found = self.query.kept.summed
         if found is None or self.query.size_of(found.beside) > SMALL:
             return None
         return found if self.asked or (self.query.size > SMALL and found.by_rows) else None
 
     def _types(self, summed: SummedQuery) -> tuple[tuple[tuple[str, str], ...], ...] | None:
-        """Types by block; None where a group's values are not written exactly."""
+        """Return types by block; None where a group's values are not written exactly."""
         found = []
         for block in summed.blocks:
             key = ("columns of counts and sums", block.typed().sql(), self.query.relations.catalog)
@@ -184,9 +184,9 @@ class SumsOfRun:
 
 
 def _bounded(sums: KeptSums) -> KeptSums | None:
-    """The sums; None where they are too long, or a total does not fit its type.
+    """Return the sums; None where they are too long, or a total does not fit its type.
 
-    What Spark makes of that (an error, NULL, another number) is for the whole answer to say.
+    Spark's result then (an error, NULL, another number) is left to the whole answer.
     """
     for block, types, groups in zip(sums.summed.blocks, sums.types, sums.groups, strict=True):
         kinds = [dict(types)[name] for name in block.columns[len(block.groups) :]]
@@ -197,7 +197,7 @@ def _bounded(sums: KeptSums) -> KeptSums | None:
 
 
 def _end(kind: str) -> Decimal:
-    """The least number beyond a type of counts or sums."""
+    """Return the least number beyond a type of counts or sums."""
     if not kind.startswith("decimal"):
         return _BIGINT
     precision, scale = map(int, kind.removeprefix("decimal(").rstrip(")").split(","))
@@ -207,7 +207,7 @@ def _end(kind: str) -> Decimal:
 def _read(
     session: Session, block: SummedBlock, types: Sequence[tuple[str, str]], text: str, sign: str
 ) -> Sequence[Sequence[Any]] | None:
-    """Rows of signs, groups and their counts and sums, as texts; None: too many, or not exact."""
+    """Return signs, groups and their counts and sums as texts; None: too many, or not exact."""
     listed = [as_text(name, kind) for name, kind in types[: len(block.columns)]]
     rows = session.rows(f"SELECT {sign}, {', '.join(listed)} FROM ({text}\n) LIMIT {_ROWS + 1}")
     exact = all(are_exact(row[1 : 1 + len(block.groups)]) for row in rows)
@@ -217,7 +217,7 @@ def _read(
 def _added(
     groups: Groups, rows: Sequence[Sequence[Any]] | None, block: SummedBlock
 ) -> Groups | None:
-    """The groups with these counts and sums; None where those are too many."""
+    """Return the groups with these counts and sums added; None where those are too many."""
     if rows is None:
         return None
     found, many = dict(groups), len(block.groups)
@@ -235,7 +235,7 @@ def _added(
 
 
 def _overflowed(values: Sequence[Any], block: SummedBlock) -> bool:
-    """Is a sum NULL although it has values? So Spark says it without ANSI's rules."""
+    """Return whether a sum is NULL although it has values: an overflow without ANSI mode."""
     counts, sums = values[1 : 1 + len(block.counts)], values[1 + len(block.counts) :]
     pairs = zip(sums, block.sums, strict=True)
     return any(one is None and int(counts[place]) > 0 for one, (_, place) in pairs)
@@ -247,14 +247,14 @@ def _kept(block: SummedBlock, rows: Iterable[Sequence[Any]]) -> Groups:
 
 
 def _relation(block: SummedBlock, types: Sequence[tuple[str, str]], groups: Groups) -> str:
-    """A SELECT of the groups, with the types that Spark gives them."""
+    """Return a SELECT of the groups, with the types that Spark gives them."""
     return select_of(types, [_values(block, group, sums, types) for group, sums in groups.items()])
 
 
 def _values(
     block: SummedBlock, group: Group, sums: Sums, types: Sequence[tuple[str, str]]
 ) -> list[str | None]:
-    """The values of a group's row: a sum or an average of no values is NULL."""
+    """Return the values of a group's row: a sum or an average of no values is NULL."""
     counts = sums[1 : 1 + len(block.counts)]
     totals = sums[1 + len(block.counts) :]
     shown: list[str | None] = [str(sums[0]), *map(str, counts)]
@@ -269,7 +269,7 @@ def _values(
 
 
 def _mean(total: Decimal, number: Decimal, kind: str) -> str:
-    """An average as Spark divides: to 38 places, and then to those of the type, half up."""
+    """Return an average as Spark divides: to 38 places, and then to those of the type, half up."""
     places = int(kind.rstrip(")").rpartition(",")[2])
     wide = _WIDE.divide(total, number).quantize(Decimal(1).scaleb(-38), context=_WIDE)
     return format(wide.quantize(Decimal(1).scaleb(-places), context=_WIDE), "f")

@@ -1,4 +1,4 @@
-"""The kind `maintained`: the answer as it is now, kept at the cost of what changed."""
+"""The kind `maintained`: the present answer, kept at the cost of what changed."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ class Maintained:
     def plan(
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
     ) -> Plan:
-        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
+        """Return the plan; writes nothing. Raises one of the errors of ``tapestry.errors``."""
         query = read_query(session, model, invocation)
         standing, asked = stand_or_replace(session, model, invocation, full_refresh)
         return NextRun(session, model, invocation, standing, query, asked).plan()
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
-        """Raise the Refusal that a run would raise of the model's text, which reads no data."""
+        """Raise the Refusal that a run would raise for the model's text, without reading data."""
         refuse(model.sql, catalog)
 
     def explain(
         self, session: Session, model: Model, invocation: Invocation, stored: bool
     ) -> Explained:
-        """The query, its keys, and the SQL that would keep it."""
+        """Return the query, its keys, and the SQL that would keep it."""
         try:
             query = read_query(session, model, invocation)
         except Refusal as refusal:
@@ -60,7 +60,7 @@ class Maintained:
     def audit(
         self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
     ) -> Audited:
-        """Compare the table with the query over what its newest run read."""
+        """Compare the table with the query over the sources as its newest run read them."""
         row = stand(session, model, invocation, False).row
         if row is None:
             raise NotRunYet(f"{model.name} has not run yet", hint="run it: dbt run")
@@ -73,11 +73,11 @@ class Maintained:
         return Audited(row.after.t, row.n, results)
 
     def adopting(self, session: Session, model: Model, invocation: Invocation) -> Planned:
-        """The run that makes the table that stands there the model's own."""
+        """Plan the run that makes the existing table the model's own."""
         return adopting(session, model, invocation)
 
     def rewinding(
         self, session: Session, model: Model, invocation: Invocation, to: datetime
     ) -> Planned | None:
-        """The run that brings the table to where the last run up to an instant left it."""
+        """Plan the run that restores the table after the last run up to an instant."""
         return rewinding(session, model, invocation, to)

@@ -1,4 +1,4 @@
-"""Rows that differ by rounding alone are one row: it keeps the values that it was written with.
+"""Treats rows that differ by rounding alone as one row, which keeps its former values.
 
 A sum of DOUBLEs is added up in no fixed order, so a group that is computed again may come out with
 another last digit. A row that goes and one that comes are the same where they are equal but for
@@ -19,9 +19,9 @@ NUMBERS = ("float", "double")
 def but_for_rounding(
     change: str, delta: Sql, columns: Sequence[Column], unsteady: frozenset[str]
 ) -> str:
-    """The rows of a change without those that go and come back with other last digits; "": all.
+    """Return a change without rows that come back with other last digits; "": all of it.
 
-    ``delta``: by how many copies each row, of which there is one, is more.
+    ``delta``: the number of copies by which each row, which stands there once, is more.
     """
     near = [c.name for c in columns if c.name in unsteady and c.type.lower() in NUMBERS]
     if not near:
@@ -40,7 +40,7 @@ def but_for_rounding(
 
 
 def _agree(name: str, pair: Sql) -> str:
-    """Are both values of a pair NULL, equal, or finite and nearly equal?"""
+    """Return SQL: whether both values of a pair are NULL, equal, or finite and nearly equal."""
     column = identifier(name)
     low, high, many = (f"{one}({column}) {pair}" for one in ("min", "max", "count"))
     near = f"{high} - {low} <= {NEARLY} * greatest(abs({low}), abs({high}))"

@@ -1,4 +1,4 @@
-"""The next run of a maintained model: nothing, what changes, or the whole answer for a reason."""
+"""Plans the next run of a maintained model: nothing, the changes, or the whole answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NEVER_A_FAILURE = (Reason.FIRST_RUN, Reason.ASKED)
 
 @dataclass(frozen=True)
 class NextRun:
-    """One model, where it stands, its query now, and who asks."""
+    """A model, its standing, its query, and the session and invocation that plan its run."""
 
     session: Session
     model: Model
@@ -49,7 +49,7 @@ class NextRun:
     asked: Whole | None = None
 
     def plan(self) -> Plan:
-        """Close a run that did not land, make a table, or go on: what comes first."""
+        """Plan the next step: close a run that did not land, make a table, or go on."""
         row = self.standing.row
         if row is None:
             return self.creation(self.asked or Whole(Reason.FIRST_RUN))
@@ -69,12 +69,12 @@ class NextRun:
         return self.following(row)
 
     def passes(self, since: datetime) -> bool:
-        """May time alone change the answer?"""
+        """Return whether time alone may change the answer."""
         later = self.invocation.clock.instant > since
         return later and (self.query.reads_clock or self.query.arrives)
 
     def creation(self, whole: Whole) -> Planned:
-        """The first run of a new generation."""
+        """Plan the first run of a new generation."""
         self.refuse_full(whole)
         standing, sums = self.standing, self.sums.first()
         row = first_row(self.model, standing, self.after(sums, 1))
@@ -82,7 +82,7 @@ class NextRun:
         return self.writes(row, whole).creating(ready, self.anew_all_the_same(whole))
 
     def anew_all_the_same(self, whole: Whole) -> tuple[str, ...]:
-        """Say so where the author would rather have gone on with the former query."""
+        """Return a warning where the author would rather have gone on with the former query."""
         asked = config_of(self.model.config.own).on_configuration_change
         if asked != "continue" or whole.reason is not Reason.QUERY_CHANGED:
             return ()
@@ -92,9 +92,9 @@ class NextRun:
         )
 
     def after(self, sums: KeptSums | None = None, rejecting: int = 0) -> Position:
-        """The position at which the run ends, with the counts and sums that it keeps.
+        """Return the position at which the run ends, with the counts and sums that it keeps.
 
-        ``rejecting``: the run whose rejected rows are those that there are.
+        ``rejecting``: the run whose rejected rows are in force.
         """
         own = {**self.sums.own(sums), **self.rejected.own(rejecting)}
         return Position(self.invocation.clock.instant, self.query.pins, self.query.canonical, own)
@@ -105,7 +105,7 @@ class NextRun:
         return RejectedRows(self.session, self.query.declared)
 
     def following(self, last: StateRow) -> Plan:
-        """The run after the last one: what changes where that can be told, else all."""
+        """Plan the run after the last one: by changes where they can be told, else all rows."""
         row = following_row(self.model, last, self.standing, self.after())
         comparing = self.comparing(last.after, row.after.t, self.rejected.of(last))
         try:
@@ -117,17 +117,17 @@ class NextRun:
             return self.following(last)
 
     def comparing(self, last: Position, t: datetime, rejected: str = "") -> Comparing:
-        """The query between two positions, over the table as it stands; to be released."""
+        """Return the query between two positions, over the present table; to be released."""
         table = at_version(self.model.relation, self.standing.version)
         return Comparing.starting(self.session, self.query, table, last, t, rejected)
 
     @property
     def lost(self) -> bool:
-        """Are files gone that the last run has read, as one that read them again has found?"""
+        """Whether files that the last run read are gone, as an attempt to read them has found."""
         return self.model.relation in self.invocation.pins.lost
 
     def changing(self, last: StateRow, row: StateRow, comparing: Comparing) -> Plan:
-        """The same."""
+        """Plan the run by changes, if it can, with views that the caller releases on an error."""
         told, sums = self.told(last, comparing)
         if told is None:
             same = replace(row, after=replace(row.after, own=last.after.own))
@@ -152,9 +152,9 @@ class NextRun:
     def told(
         self, last: StateRow, comparing: Comparing
     ) -> tuple[TableChange | Whole | None, KeptSums | None]:
-        """What changes in the table, or why that is not told; None: no source differs.
+        """Return the table's changes, or why they are not computed; None: no source differs.
 
-        Beside it the counts and sums that the run keeps.
+        The second value are the counts and sums that the run keeps.
         """
         whole, go_on = self.whole_in_any_case(), self.sums.go_on(last)
         if whole is None and not go_on:
@@ -178,7 +178,7 @@ class NextRun:
         return change, None if isinstance(change, Whole) else self.sums.anew(last)
 
     def whole_in_any_case(self) -> Whole | None:
-        """Why the whole answer is computed whatever has changed; None: that is to be seen."""
+        """Return why the whole answer is computed whatever has changed; None: it depends."""
         if self.lost:
             return Whole(Reason.HISTORY_GONE)
         if self.query.uncomparable:
@@ -191,7 +191,7 @@ class NextRun:
 
     @cached_property
     def cheaper(self) -> Cheaper:
-        """Weighs what changed against the whole answer; never for the latter where it must not."""
+        """The comparison of both costs; it never prefers a forbidden whole answer."""
         row, size = self.standing.row, self.query.size
         if self.refresh != "auto" or row is None or size <= SMALL:
             return Cheaper(0, 0, 1)
@@ -200,27 +200,27 @@ class NextRun:
 
     @property
     def target_size(self) -> int:
-        """Bytes of the table."""
+        """The size of the table in bytes."""
         target = self.standing.target
         return 0 if target is None else target.size or 0
 
     @property
     def small(self) -> bool:
-        """Is the table small enough to be compared with the whole answer?"""
+        """Whether the table is small enough to be compared with the whole answer."""
         return self.standing.target is not None and self.target_size <= SMALL
 
     @property
     def shows_changes(self) -> bool:
-        """Does a whole answer write only the rows that differ?
+        """Return whether a whole answer writes only the rows that differ.
 
-        Who reads the table by its changes sees no others then, and rows that stay keep the instant
-        at which they were written. Where nobody does, to find them costs more than to write all.
+        Readers of the table's changes then see no others, and rows that stay keep the instant at
+        which they were written. Without such readers, finding them costs more than writing all.
         """
         read = is_followed(self.model) or bool(self.query.stamps)
         return self.small and (read or self.target_size <= TINY)
 
     def unchanged(self, last: StateRow, row: StateRow, comparing: Comparing) -> Plan:
-        """No row of the table changes: nothing is written, or, after long, that it is so."""
+        """Plan a run without changed rows: it writes nothing, or, after long, an empty commit."""
         comparing.views.release()
         pins, tables = self.invocation.pins, self.query.relations.tables
         if row.after.t - last.after.t < pins.last(tables, last.after.pins):
@@ -230,7 +230,7 @@ class NextRun:
         return run.replacing(made, comparing.views.names, same)
 
     def writes(self, row: StateRow, whole: Whole | None = None) -> WriteRun:
-        """The run as it is carried out."""
+        """Return the run as it is carried out."""
         state = self.invocation.state_table
         return WriteRun(self.model, self.query, self.standing, state, row, self.cheaper, whole)
 
@@ -241,7 +241,7 @@ class NextRun:
         return SumsOfRun(self.session, self.invocation, self.query, asked)
 
     def refuse_full(self, whole: Whole) -> None:
-        """Raise NotIncremental where the model wants no such run."""
+        """Raise NotIncremental where the model forbids such a run."""
         if self.refresh != "incremental" or whole.reason in NEVER_A_FAILURE:
             return
         about = f" ({whole.detail})" if whole.detail else ""
@@ -254,5 +254,5 @@ class NextRun:
 
     @property
     def refresh(self) -> str:
-        """auto | incremental | full."""
+        """The model's key: auto | incremental | full."""
         return config_of(self.model.config.own).refresh

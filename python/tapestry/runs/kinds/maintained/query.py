@@ -34,15 +34,15 @@ class MaintainedQuery:
     """A text over the sources as they are pinned now.
 
     read
-        It, without the columns that say when a row was written.
+        The query, without the columns that say when a row was written.
     columns
-        Those of the answer, as Spark names their types.
+        The columns of the answer, with Spark's names of their types.
     kept
-        By what a change of its sources is followed.
+        The ways to follow a change of its sources.
     unsteady
         Columns whose values are not the same each time they are computed from the same rows.
     declared
-        What the author says of its rows.
+        The author's declarations about its rows.
     shown
         The columns of the table: those of the answer, and of ``stamps`` those that say when a row
         was written.
@@ -70,11 +70,11 @@ class MaintainedQuery:
 
     @property
     def stamp_names(self) -> tuple[str, ...]:
-        """The names of those that say when a row was written."""
+        """The names of the columns that say when a row was written."""
         return tuple(self.written[one.place] for one in self.stamps)
 
     def stamped(self, select: str, t: datetime) -> str:
-        """Rows of the answer as a run at t writes them."""
+        """Return rows of the answer as a run at t writes them."""
         if not self.stamps:
             return select
         stamps, listed = {one.place: one for one in self.stamps}, []
@@ -98,15 +98,15 @@ class MaintainedQuery:
 
     @property
     def size(self) -> int:
-        """Bytes of the tables that it reads."""
+        """The size in bytes of the tables that it reads."""
         return sum(one.table.size for one in self.relations.tables.values())
 
     def size_of(self, sources: Collection[str]) -> int:
-        """Bytes of some of them."""
+        """Return the size in bytes of some of its sources."""
         return sum(self.relations.tables[name].table.size for name in sources)
 
     def now(self, t: datetime) -> Between:
-        """Its sources at their pins with the rows that have arrived by t, as both versions."""
+        """Return its sources at their pins, with rows that arrived by t, as both versions."""
         found = {}
         for name, one in self.sources.items():
             found[name] = SourceVersions("", one.rows(self.pins[name].version, t), "", "")
@@ -114,27 +114,27 @@ class MaintainedQuery:
 
     @property
     def uncomparable(self) -> str:
-        """A column of the answer whose values are not compared; '' for none."""
+        """Return a column of the answer whose values are not compared; '' for none."""
         odd = (c for c in self.columns if canonical("e", c.type) != "e")
         return next((f"{c.name} {c.type}" for c in odd), "")
 
     @cached_property
     def arrives(self) -> bool:
-        """Do rows of a source arrive after they are there?"""
+        """Whether rows of a source may arrive after they were added."""
         return any(self.relations.arrival(name) for name in self.relations.tables)
 
     @cached_property
     def reads_clock(self) -> bool:
-        """May its answer change while nothing is written?"""
+        """Whether its answer may change while nothing is written."""
         return timing.contains_now(self.read.tree)
 
     def answer(self, t: datetime) -> str:
-        """Q(t), as the definition has it."""
+        """Return Q(t), by the definition."""
         return static_answer(self.read.sql, self.relations.catalog, t, self.relations.scans())
 
     @cached_property
     def sources(self) -> Mapping[str, ReadSource]:
-        """Its sources, each with those of its columns that it reads."""
+        """Its sources, each with the columns that it reads."""
         assert self.kept.written is not None
         found, wanted = {}, read_columns(self.kept.written)
         for name in self.kept.written.sources:
@@ -152,7 +152,7 @@ def read_query(
     sql: str = "",
     pins: Pins | None = None,
 ) -> MaintainedQuery:
-    """Read a model's text, or another one, over what is there now, or as ``pins`` have it.
+    """Read a model's text, or another one, over the present tables, or as ``pins`` have them.
 
     Raises Refusal for a query that cannot be kept exactly, or not by its `unique_key`,
     ConfigurationError for an expectation or a key that does not fit its columns.

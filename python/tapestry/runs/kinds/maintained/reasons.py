@@ -1,4 +1,4 @@
-"""Why a run computes the whole answer and not only what changes (maintained, section 7)."""
+"""Reasons to compute the whole answer and not only the changes (maintained, section 7)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tapestry.errors import TapestryError
 
 
 class Reason(Enum):
-    """A name that is written down with a run, and what it says to people."""
+    """A name that is logged with a run, and its text for people."""
 
     FIRST_RUN = "there is no table yet"
     ASKED = "it was asked for"

@@ -2,9 +2,9 @@
 
 The table holds the rows of Q(t) that fit, ``<model>__rejected`` the others. A run that changes the
 latter writes all of them under its n before it commits, and its state row says so: those of that n
-are in force once it has landed, and those of earlier runs go. A run that is killed before that
-leaves rows of an n that never landed, one that is killed after it rows of earlier runs; the next
-run removes either.
+are in force once it has landed, and those of earlier runs are removed. A run that is killed before
+that leaves rows of an n that never landed, one that is killed after it rows of earlier runs; the
+next run removes either.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ OWN = "rejected"
 
 @dataclass(frozen=True)
 class RejectedRows:
-    """Those of a model with these expectations."""
+    """The rejected rows of a model with these expectations."""
 
     session: Session
     declared: Declared
 
     def own(self, since: int) -> dict[str, Any]:
-        """An object for the state row: run ``since`` wrote those that are in force."""
+        """Return an object for the state row: run ``since`` wrote the rows that are in force."""
         return {OWN: since} if self.declared.drops else {}
 
     def since(self, row: StateRow) -> int:
-        """The run whose rejected rows are in force after a run."""
+        """Return the run whose rejected rows are in force after a run."""
         return int(row.after.own.get(OWN, 0))
 
     def of(self, row: StateRow) -> str:
-        """The rows that are in force after a run, as they stand behind FROM; "": none are."""
+        """Return the rows in force after a run, as they stand behind FROM; "": none are."""
         if not self.declared.drops:
             return ""
         return rows_of_run(self.session, row, self.since(row))
 
     def leftover(self, standing: Standing) -> Leftover | None:
-        """Find what a run that was killed when it had landed has left; None: nothing.
+        """Return the leftover of a run that was killed after it had landed; None: nothing.
 
         A process that knows the table has seen that run to its end.
         """

@@ -1,4 +1,4 @@
-"""From what changes in the table to the statement that writes it: one commit.
+"""Makes the statement that writes the changes of a table, in one commit.
 
     very few rows change   they are named with their values
     few rows change        the rows that have the hash of one that changes are replaced by those
@@ -7,8 +7,8 @@
     many change            all rows are replaced
 
 Exact, whatever hashes collide: rows of the table with such a hash are read from the table and
-counted together with the change; the same ones go out, and those come in whose count is left. Of
-equal rows those stay that were written first: what says when a row was written stays with it.
+counted together with the change; the same ones go out, and those with a remaining count come in. Of
+equal rows those stay that were written first, with the columns that say when a row was written.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _ODD = "the table is not what its last run wrote: a row that is to go is not the
 
 @dataclass(frozen=True)
 class Replacement:
-    """``select`` gives the rows that come in.
+    """Rows to be replaced; ``select`` gives the rows that come in.
 
     ``instead_of`` holds for those that go out; None: none does. ``named``: ``select`` does not read
     the table. ``rejected``: all rows that are kept out of the table from now on; None: those that
-    were. ``select`` gives those that come to be kept out, too.
+    were. ``select`` also gives the rows that are newly kept out.
     """
 
     select: str
@@ -41,13 +41,13 @@ class Replacement:
     rejected: str | None = None
 
     def staying(self, table: str) -> str:
-        """The rows of ``table`` that stay, as behind FROM."""
+        """Return the rows of ``table`` that stay, as they stand behind FROM."""
         if self.instead_of is None:
             return table
         return f"{table} WHERE NOT coalesce({self.instead_of}, false)"
 
     def writing(self, row: StateRow, columns: tuple[str, ...]) -> Appending:
-        """How they are written."""
+        """Return the way in which they are written."""
         if self.instead_of is None:
             return Appending(row, columns)
         made = Replacing if self.named else Remaking
@@ -55,7 +55,7 @@ class Replacement:
 
 
 def replacement(comparing: Comparing, change: TableChange) -> Replacement:
-    """The rows that a change of a table takes, and those that it gives up."""
+    """Return the rows that a change adds to a table, and those that it removes."""
     query, t, rejected = comparing.query, comparing.t, comparing.rejected
     made = _of_table(query, comparing.table, change, t)
     if not change.kept_out:
@@ -70,7 +70,7 @@ def replacement(comparing: Comparing, change: TableChange) -> Replacement:
 
 
 def _of_table(query: MaintainedQuery, table: str, change: TableChange, t: datetime) -> Replacement:
-    """The same, of the rows that the table takes."""
+    """Return the replacement of rows that are not kept out."""
     if change.few is not None:
         select = query.stamped(change.few.select, t)
         return Replacement(select, change.few.instead_of or None, named=True)
@@ -86,14 +86,14 @@ def _of_table(query: MaintainedQuery, table: str, change: TableChange, t: dateti
 
 
 def _come(query: MaintainedQuery, changed: str, t: datetime) -> str:
-    """The copies that come in, as a run at t writes them."""
+    """Return the copies that come in, as a run at t writes them."""
     names = identifiers(query.names)
     more = f"SELECT {names}, {DELTA} AS _tap_n FROM ({changed}) WHERE {DELTA} > 0"
     return query.stamped(_copies(more, query.names), t)
 
 
 def _counted_together(query: MaintainedQuery, there: str, changed: str, t: datetime) -> str:
-    """The rows of ``there`` after a change: those that stay as they are, and those that come in."""
+    """Return the rows of ``there`` after a change: unchanged ones, and those that come in."""
     names = identifiers(query.names)
     if not query.stamps:
         counted = (
@@ -122,7 +122,7 @@ def _counted_together(query: MaintainedQuery, there: str, changed: str, t: datet
 
 
 def _copies(counted: str, columns: Sequence[str]) -> str:
-    """Each row as often as ``_tap_n`` says."""
+    """Return a SELECT that repeats each row ``_tap_n`` times."""
     names = identifiers(columns)
     times = f"IF(_tap_n < 0, CAST(raise_error({string(_ODD)}) AS INT), CAST(_tap_n AS INT))"
     return (

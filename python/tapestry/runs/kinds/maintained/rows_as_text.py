@@ -1,4 +1,4 @@
-"""Few rows as texts, from which the same rows are made again: in a state row, or in a statement."""
+"""Few rows as texts, for a state row or a statement; the same rows can be made from them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NO_CHARACTER = "\ufffd"
 
 
 def is_exact(kind: str) -> bool:
-    """Does a text tell the values of a type exactly?"""
+    """Return whether a text tells the values of a type exactly."""
     return kind.lower() in EXACT or kind.lower().startswith("decimal(")
 
 
 def are_exact(row: Texts, longest: int | None = None) -> bool:
-    """Did nothing get lost on the way of these texts to the driver, and is none too long?
+    """Return whether these texts reached the driver unharmed, and none is too long.
 
     Bytes that are no UTF-8, which Spark's strings may hold, come as U+FFFD.
     """
@@ -33,21 +33,21 @@ def are_exact(row: Texts, longest: int | None = None) -> bool:
 
 
 def as_text(name: str, kind: str) -> Sql:
-    """A column's value as such a text; a timestamp by its microseconds."""
+    """Return a column's value as such a text; a timestamp by its microseconds."""
     column = identifier(name)
     value = f"unix_micros({column})" if kind.lower() == "timestamp" else column
     return Sql(f"CAST({value} AS STRING)")
 
 
 def of_text(value: Sql, kind: str) -> Sql:
-    """The value that a text tells."""
+    """Return the value that a text stands for."""
     if kind.lower() == "timestamp":
         return Sql(f"timestamp_micros(CAST({value} AS BIGINT))")
     return Sql(f"CAST({value} AS {sql_type(kind)})")
 
 
 def select_of(columns: Sequence[tuple[str, str]], rows: Iterable[Texts]) -> Sql:
-    """A SELECT of these rows, of columns with these names and types."""
+    """Return a SELECT of these rows, of columns with these names and types."""
     places = [f"_{number}" for number, _ in enumerate(columns)]
     listed = json.dumps([dict(zip(places, row, strict=True)) for row in rows])
     schema = ", ".join(f"{place}: STRING" for place in places)
@@ -62,5 +62,5 @@ def select_of(columns: Sequence[tuple[str, str]], rows: Iterable[Texts]) -> Sql:
 
 
 def literal(text: str | None, kind: str) -> Sql:
-    """The value of a text as a literal."""
+    """Return the value of a text as a literal."""
     return of_text(Sql("NULL") if text is None else string(text), kind)

@@ -1,8 +1,8 @@
-"""The sources of a run in its two positions: what each differs by, and where its rows are read.
+"""The sources of a run in its two positions: their differences, and where their rows are read.
 
-A small source that moved is read once a position, into a view of the session: its versions are
-compared there as bags, and all that follows reads the views. Of a larger one the log says where to
-look. A source that turns out to differ by nothing is read as one that did not change.
+A small source that changed is read once a position, into a view of the session: its versions are
+compared there as bags, and all later statements read the views. The log of a larger one tells where
+to look. A source without differences is read as one that did not change.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SharedFeeds:
     shared: SharedViews
 
     def feed_view(self, table: DeltaSource, first: int, last: int) -> str:
-        """The view of the feed of these versions; "": there is none."""
+        """Return the view of the feed of these versions; "": there is none."""
         key = ("change feed", table.name, table.table_id, first, last)
         select = f"SELECT * FROM {feed_of(table, first, last)}"
         return self.shared.shared_view(self.session, key, select)
@@ -54,20 +54,20 @@ class SharedFeeds:
 
 @dataclass(frozen=True)
 class SourcesCompared:
-    """Each source in both positions, and how many rows of all are in one alone."""
+    """Each source in both positions, and the number of rows that are in one alone."""
 
     versions: Mapping[str, SourceVersions]
     rows: int
 
     @property
     def moved(self) -> bool:
-        """Does any of them differ?"""
+        """Whether any of them differs."""
         return any(one.minus or one.plus for one in self.versions.values())
 
 
 @dataclass(frozen=True)
 class _Told:
-    """A source between its positions, before its changed rows are read; None: it did not move."""
+    """A source between its positions, before its changed rows are read; None: no change."""
 
     source: ReadSource
     old: SourceAt
@@ -83,7 +83,7 @@ def compare_sources(
     views: Views, query: MaintainedQuery, last: Position, t: datetime, feeds: FeedViews,
     cheaper: Cheaper,
 ) -> SourcesCompared | Whole:  # fmt: skip
-    """Compare them; a ``Whole`` says why that cannot be done, or that it is ``cheaper``.
+    """Compare the sources; a ``Whole`` says why not, or that it is ``cheaper``.
 
     ``feeds`` reads a change feed once for all models of an invocation.
     """
@@ -117,7 +117,7 @@ def compare_sources(
 
 
 def _compared(views: Views, told: _Told) -> tuple[SourceVersions, int]:
-    """A source, and how many of its rows differ."""
+    """Return a source, and how many of its rows differ."""
     source, one = told.source, told.by
     text = source.rows(told.new.pin.version, told.new.until)
     if one is None:
@@ -147,7 +147,7 @@ def _compared(views: Views, told: _Told) -> tuple[SourceVersions, int]:
 
 
 def _counted(views: Views, one: SourceDifference) -> tuple[str, int, int]:
-    """A view of the counts by which the positions differ; how many rows go, how many come."""
+    """Return a view of differing rows with counts, and how many rows go out and come in."""
     counted = views.keep(one.counted)
     ((gone, came),) = views.session.rows(
         f"SELECT coalesce(-sum({COPIES}) FILTER (WHERE {COPIES} < 0), 0),"

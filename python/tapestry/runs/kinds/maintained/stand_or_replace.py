@@ -1,4 +1,4 @@
-"""A model's table is gone on from, or made anew whatever stands there."""
+"""Decides whether a run goes on from a model's table, or makes it anew whatever it holds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tapestry.runs.tables.built_anew import is_built_anew
 def stand_or_replace(
     session: Session, model: Model, invocation: Invocation, full_refresh: bool
 ) -> tuple[Standing, Whole | None]:
-    """Find out where the model stands, and why all is made anew where its query does not tell.
+    """Return the model's standing, and a reason to make the table anew besides its query.
 
-    Raises what ``stand`` does, but for a table that dbt builds anew each time, and for one that
-    somebody else wrote to where the author says that it is to be made anew.
+    Raises the errors of ``stand``, except those for a table that dbt builds anew each time, and for
+    one that somebody else wrote to where the author says that it is to be made anew.
     """
     try:
         asked = Whole(Reason.ASKED) if full_refresh else None

@@ -1,4 +1,4 @@
-"""The rows that the table of a maintained model gives up and takes in.
+"""Computes the rows that are removed from and added to the table of a maintained model.
 
     keys      which keys can differ, of each arm
     old, new  the rows of these keys in both versions; the old ones are those of the table itself
@@ -52,7 +52,7 @@ class TableChange:
     few
         All of them, where they are few; ``relation`` is "" then.
     kept_out
-        Holds rows that an expectation keeps out of the table, and that change; "": there are none.
+        Holds changed rows that an expectation keeps out of the table; "": there are none.
     """
 
     relation: str
@@ -65,7 +65,7 @@ class TableChange:
 
     @property
     def empty(self) -> bool:
-        """Does nothing differ?"""
+        """Whether nothing differs."""
         return not (self.inserted or self.updated or self.deleted or self.kept_out)
 
 
@@ -94,12 +94,12 @@ class Comparing:
         t: datetime,
         rejected: str,
     ) -> Comparing:
-        """One without views."""
+        """Return a comparison that has no views yet."""
         return cls(Views(session), query, table, last, t, rejected)
 
     @property
     def before(self) -> str:
-        """The answer of the last run, as it stands behind FROM: what was kept out is a part."""
+        """The answer of the last run for FROM, with the rows that were kept out of the table."""
         if not self.rejected:
             return self.table
         names = identifiers(self.query.names)
@@ -112,9 +112,9 @@ class Comparing:
         return self.views.session
 
     def between(self, sources: SourcesCompared, cheaper: Cheaper) -> TableChange | Whole:
-        """Tell it from what changed in the sources.
+        """Return the change of the table by the changes of the sources.
 
-        A ``Whole`` says why that cannot be told, or that it is ``cheaper``.
+        A ``Whole`` says why that cannot be computed, or that it is ``cheaper``.
         """
         kept = self.query.kept.keyed
         assert kept is not None
@@ -137,7 +137,7 @@ class Comparing:
         return cheaper.many_keys(reached, int(rows))
 
     def with_answer(self, answer: str = "") -> TableChange:
-        """Tell it from the whole answer, which takes the place of all rows.
+        """Return the change of the table by the whole answer, which replaces all rows.
 
         ``answer``: a SELECT that gives it otherwise than by the definition.
         """
@@ -148,7 +148,7 @@ class Comparing:
         return self._change([old, new], few=True)
 
     def _sides(self, arm: KeptArm, texts: Texts) -> Iterator[str]:
-        """The old and the new rows of the keys of an arm that can differ, with their signs."""
+        """Yield the old and the new rows of an arm's keys that can differ, with their signs."""
         own = self.query.names
         names = arm.query.named_selects
         among = self._among_shown(arm, texts.among)
@@ -161,13 +161,13 @@ class Comparing:
         yield _signed(self.apart(texts.new), names, own, 1)
 
     def computed(self, select: Sql) -> str:
-        """The name of a view over a SELECT that is computed now."""
+        """Return the name of a view over a SELECT that is computed now."""
         return self.views.compute(select).strip("`")
 
     def apart(self, select: str) -> str:
-        """A SELECT of rows of the query, which a UNION may read.
+        """Return a SELECT of rows of the query that a UNION may read.
 
-        Spark 4.1 infers of a column that asks EXISTS or IN a condition with columns of the
+        For a column that is an EXISTS or IN, Spark 4.1 infers a condition with columns of the
         subquery, and fails where a filter stands over a UNION of it ("key not found"): such a query
         is computed before.
         """
@@ -175,7 +175,7 @@ class Comparing:
         return f"SELECT * FROM {self.views.keep(select)}" if asks else select
 
     def _among_shown(self, arm: KeptArm, keys: str) -> str:
-        """The condition that a row of the table has one of the keys; '' where it shows none."""
+        """Return the condition that a row of the table has one of the keys; '': it shows none."""
         if arm.key is None or not (places := self._shown_key()):
             return ""
         pairs = zip(key_names(arm.key), places, strict=True)
@@ -186,7 +186,7 @@ class Comparing:
         return f"EXISTS (SELECT 1 FROM {identifier(keys)} AS _tap_k WHERE {same})"
 
     def _change(self, sides: Sequence[str], few: bool) -> TableChange:
-        """``few``: the changed rows may be few, and all copies of each stand in the sides."""
+        """Return the change; ``few``: rows may be few, with all copies of each in the sides."""
         names = identifiers(self.query.names)
         both = " UNION ALL ".join(f"({side}\n)" for side in sides)
         said = self.query.declared
@@ -223,7 +223,7 @@ class Comparing:
         return TableChange(change, hashes, *counts, kept_out=kept_out)
 
     def _updated(self, change: str) -> int:
-        """Rows that take the place of others with their key, where the table shows keys."""
+        """Return how many rows replace others with their key, where the table shows keys."""
         if not (places := self._shown_key()):
             return 0
         key = identifiers([self.query.names[place] for place in places])
@@ -234,7 +234,7 @@ class Comparing:
         return int(updated)
 
     def _shown_key(self) -> list[int]:
-        """The places of the columns that show a row's key; none where they do not.
+        """Return the places of the columns that show a row's key; none where they do not.
 
         A column of the table shows a key only with the very type that it has: the answer is one
         arm, whose columns are those of the table.
@@ -246,17 +246,17 @@ class Comparing:
 
 
 def row_hash(names: Sequence[str]) -> Sql:
-    """A hash of a row of the answer; rows that are grouped as equal have one hash."""
+    """Return a hash of a row of the answer; rows that are grouped as equal have one hash."""
     return Sql(f"xxhash64({identifiers(names)})")
 
 
 def at_version(name: str, version: int) -> Sql:
-    """A table at a version, as it stands behind FROM."""
+    """Return a table at a version, as it stands behind FROM."""
     return Sql(f"{relation_name(name)} VERSION AS OF {version:d}")
 
 
 def _signed(text: str, names: Sequence[str], own: Sequence[str], sign: int) -> str:
-    """The rows of an arm under the names of the answer's columns, with their sign."""
+    """Return the rows of an arm under the names of the answer's columns, with their sign."""
     pairs = zip(names, own, strict=True)
     items = ", ".join(f"{identifier(name)} AS {identifier(mine)}" for name, mine in pairs)
     return f"SELECT {items}, {sign} AS {DELTA} FROM ({text}\n)"

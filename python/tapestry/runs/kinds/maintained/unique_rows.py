@@ -1,7 +1,7 @@
-"""No two rows of a table have one key, where the author says so (`unique_key`).
+"""Checks that no two rows of a table have one key, where the author says so (`unique_key`).
 
-Looked at are the rows that come in, together with those of their keys that stay: no others can have
-become two. NULLs are equal.
+It reads the rows that come in, together with those of their keys that stay: no other keys can have
+become duplicates. NULLs are equal.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class UniqueRows:
     """Counts the rows of each key.
 
     stays
-        What stands behind FROM for the rows of the table that stay; "": none does.
+        A relation of the table's rows that stay, for FROM; "": none does.
     declared
         The author's key and expectations: rows that are kept out of the table are not counted.
     verification
-        What else the new rows are checked with.
+        A further verification of the new rows.
     """
 
     columns: Sequence[str]
@@ -36,7 +36,7 @@ class UniqueRows:
     verification: Verification | None
 
     def verify(self, session: Session, model: Model, staged: str) -> list[CheckResult]:
-        """Check the key, then what else there is."""
+        """Check the key, then execute the further verification."""
         others = self.verification
         taken = self.declared.taken(f"SELECT * FROM {staged}")
         return [self._checked(session, f"({taken})")] + (

@@ -1,7 +1,7 @@
-"""A run's table against its query: the rows of a bucket, computed once more from the definition.
+"""Verifies a run's table: the rows of a bucket are computed once more from the definition.
 
 The bucket is taken of all keys, not of those that were found to change: a group that was overlooked
-stays as it was (maintained, section 8).
+would otherwise stay unchecked (maintained, section 8).
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class AnswerVerified:
         )
 
     def bucket(self, model: Model) -> Sql:
-        """The condition of the bucket whose turn it is."""
+        """Return the condition of the bucket whose turn it is."""
         return turn_of(self.query, self.row.n, model.config.verify_share)
 
 
 def is_verified(query: MaintainedQuery, n: int, config: ModelConfig) -> bool:
-    """Is run n compared with the definition?
+    """Return whether run n is compared with the definition.
 
     A sample of large sources would read all of them for a part of the keys. So one run of as many
     as there are parts compares all rows, the first one after the table was made among them: that
@@ -66,7 +66,7 @@ def is_verified(query: MaintainedQuery, n: int, config: ModelConfig) -> bool:
 
 
 def turn_of(query: MaintainedQuery, turn: int, share: float) -> Sql:
-    """The condition of one of so many buckets that each holds this share of the keys.
+    """Return the condition of one of so many buckets that each holds this share of the keys.
 
     "": all rows, where the sources are large, and where no column tells buckets apart.
     """
@@ -84,9 +84,9 @@ def compare_bags(
     level: str,
     bucket: str = "",
 ) -> list[CheckResult]:
-    """Count what the definition has more than the table, and the other way round.
+    """Count the rows that the definition has more than the table, and the other way round.
 
-    Columns that are not the same twice are left out.
+    Columns whose values are not the same twice are left out.
     """
     columns = [c for c in query.names if c not in query.unsteady]
     names = identifiers(columns)
@@ -128,7 +128,7 @@ _WORDS = dict(
 
 
 def _told_by(query: MaintainedQuery) -> Sequence[str]:
-    """Columns of the answer by which its rows are put into buckets: those of the key, else all."""
+    """Return the columns that put the answer's rows into buckets: those of the key, else all."""
     kept = query.kept.keyed
     steady = [column for column in query.names if column not in query.unsteady]
     if kept is None:

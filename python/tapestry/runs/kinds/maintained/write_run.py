@@ -1,4 +1,4 @@
-"""A run writes these rows and is checked by these means: as the protocol carries it out."""
+"""Builds the plan of a run for the protocol: the rows that it writes, and their checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tapestry.runs.tables.state_row import StateRow
 
 
 def is_followed(model: Model) -> bool:
-    """Do other models read the table, or whoever wants its changes from its change data feed?"""
+    """Return whether other models, or users of its change data feed, read the table."""
     return model.feeds or str(model.properties.get(FEED, "")).lower() == "true"
 
 
@@ -34,9 +34,9 @@ class WriteRun:
     """The run ``row`` of a model.
 
     weighed
-        What was weighed against the whole answer.
+        The comparison with the cost of the whole answer.
     whole
-        Why it computes that.
+        Why the run computes the whole answer.
     """
 
     model: Model
@@ -48,7 +48,7 @@ class WriteRun:
     whole: Whole | None = None
 
     def creating(self, ready: tuple[str, ...], warnings: tuple[str, ...]) -> Planned:
-        """The table is made of the whole answer."""
+        """Plan to make the table of the whole answer."""
         row, replaces = self.row, self.standing.target is not None
         return Planned(
             row,
@@ -61,7 +61,7 @@ class WriteRun:
         )
 
     def overwriting(self) -> Planned:
-        """The whole answer in the place of all rows."""
+        """Plan to replace all rows by the whole answer."""
         return Planned(
             self.row,
             self.new_rows(self.answer, self.anew),
@@ -73,7 +73,7 @@ class WriteRun:
         )
 
     def replacing(self, made: Replacement, views: Sequence[str], change: TableChange) -> Planned:
-        """Rows take the place of others."""
+        """Plan to replace rows by others."""
         stays = made.staying(at_version(self.model.relation, self.standing.version))
         whole, verification = WholeTable(stays, made.rejected), None
         if is_verified(self.query, self.row.n, self.model.config):
@@ -90,14 +90,14 @@ class WriteRun:
         )
 
     def proof(self, stays: str, verification: Verification | None = None) -> Proof:
-        """Checks of the new rows; ``stays``: rows of the table, as behind FROM."""
+        """Return the checks of the new rows; ``stays``: rows of the table, as behind FROM."""
         if self.query.unique:
             said = self.query.declared
             verification = UniqueRows(self.query.unique, said, stays, verification)
         return Proof(verification=verification)
 
     def figures(self, change: TableChange | None = None) -> Figures:
-        """Tell of the run why it computes the whole answer, and how many rows change."""
+        """Return the figures of the run: why it computes the whole answer, and its changed rows."""
         whole = self.whole
         refreshed = Refreshed(
             INCREMENTAL if whole is None else "full",
@@ -113,7 +113,7 @@ class WriteRun:
 
     @property
     def answer(self) -> str:
-        """All rows, as the run writes them."""
+        """Return all rows, as the run writes them."""
         t = self.row.after.t
         return self.query.stamped(self.query.answer(t), t)
 
@@ -129,7 +129,7 @@ class WriteRun:
         holding: Holding = NOTHING_HELD,
         creates: bool = False,
     ) -> NewRows:
-        """The rows that the run writes."""
+        """Return the rows that the run writes."""
         return NewRows(
             self.model,
             self.row.identity,
