@@ -1,4 +1,4 @@
-"""The rows that the newest commits of a table have bound: what `dbt show` means of a rule."""
+"""Selects the rows that the newest commits of a table have bound, for `dbt show` of a rule."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ LOOKED_AT = 20
 
 
 def rows_of_newest(session: Session, model: Model, invocation: Invocation) -> str:
-    """A SELECT of the rows that a rule binds for the newest commit that fires it.
+    """Return a SELECT of the rows that a rule binds for the newest commit that fires it.
 
-    Nothing of where the rule stands matters. Raises what a run would of the rule's text.
+    The state of the rule does not matter. Raises the errors of a run about the rule's text.
     """
     rule = read_rule(session, model, invocation)
     views = ShownViews(session)
@@ -44,10 +44,10 @@ def rows_of_newest(session: Session, model: Model, invocation: Invocation) -> st
 
 
 def newest_window(session: Session, rule: RuleText, invocation: Invocation) -> FeedWindow:
-    """The newest commits of a rule's table, as far back as its history and its feed tell.
+    """Return the newest commits of a rule's table, as far as history and feed reach back.
 
     The other tables are as they were at each of them. Raises ConfigurationError for a table that is
-    a log of changes: its newest load tells nothing of the order of what it has brought.
+    a log of changes: its newest load does not tell the order of its changes.
     """
     if rule.log is not None:
         raise ConfigurationError(

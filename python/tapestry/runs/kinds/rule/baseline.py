@@ -1,7 +1,7 @@
-"""A rule whose author does not say where to begin: at the baseline of what its actions write.
+"""Lets a rule without `begin` begin at the baseline of the tables that its actions write.
 
-A derived table was built from versions of its sources. Its actions have to be told of all commits
-after them, so a rule that comes later begins there; of several tables at the least version.
+A derived table was built from versions of its sources. Its actions need the firings of all commits
+after them, so a rule that comes later begins there; for several tables at the least version.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ NOW = "now"
 
 
 def begins_at_baseline(session: Session, model: Model, invocation: Invocation) -> Model:
-    """The rule with a place to begin, where its author names none.
+    """Return the rule with a place to begin, where its author names none.
 
-    One that has a table goes on from there, or begins anew with what comes then.
+    A rule that has a table goes on from there, or begins anew with later commits.
     """
     own = config_of(model.config.own)
     if own.begin:

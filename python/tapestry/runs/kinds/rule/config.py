@@ -17,14 +17,14 @@ from tapestry.sql.commits.rule_queries import AskedOfRule
 
 
 def _names(example: str) -> Values:
-    """A list of queries of the body; nobody says it: None."""
+    """Return the reader of a list of queries of the body; the default is None."""
     read = texts("queries of the body", example)
     return Values(read.read, None, "a list of names of queries in the body")
 
 
 @dataclass(frozen=True)
 class OpOfLog:
-    """The column of a log that says what a change is, and the words for it that it holds."""
+    """The column of a log that names the kind of a change, and the words that it uses."""
 
     column: str
     words: Mapping[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ OPS = ("insert", "update", "delete")
 
 
 def _op() -> Values:
-    """A column, or a mapping with its words; nobody says it: None."""
+    """Return the reader of a column, or a mapping with its words; the default is None."""
     told = "a column, or `{column: c, insert: I, update: U, delete: D}`"
 
     def read(key: str, value: Any, _zone: tzinfo) -> OpOfLog:
@@ -56,7 +56,7 @@ def _op() -> Values:
 
 
 def _states() -> Values:
-    """Tables that are read as they are."""
+    """Return the reader of the tables that are read as they are."""
     told = "a mapping like `{comps_list: run}`"
 
     def read(key: str, value: Any, _zone: tzinfo) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def _states() -> Values:
 
 
 def _word(of_what: str) -> Values:
-    """One text; nobody says it: ""."""
+    """Return the reader of one text; the default is ""."""
 
     def read(key: str, value: Any, _zone: tzinfo) -> str:
         if not isinstance(value, str) or not value.strip():
@@ -85,7 +85,7 @@ BEGIN_NOW, EARLIEST = "now", "earliest"
 
 
 def _begin() -> Values:
-    """A place in the history of a table: a word, a version as text, or an instant; no place: ""."""
+    """Return the reader of a place in a table's history: word, version or instant; default ""."""
     told = "`now`, `earliest`, a version, or an instant like `2026-03-01 12:00:00+01:00`"
 
     def read(key: str, value: Any, zone: tzinfo) -> str | datetime:
@@ -101,7 +101,7 @@ def _begin() -> Values:
 
 @dataclass(frozen=True)
 class ChangesConfig:
-    """The keys of a rule that are about where the changes of its table come from."""
+    """The keys of a rule about where the changes of its table come from."""
 
     changes: str = keyed(
         choice(CDF, LOG, DIFF),
@@ -233,13 +233,13 @@ class RuleConfig(ChangesConfig):
     )
 
     def as_it_runs(self, relation: str) -> bool:
-        """Does the rule read a table as it is when the rule runs?"""
+        """Return whether the rule reads a table as it is when the rule runs."""
         name = relation.replace("`", "").lower()
         return any(name == one or name.endswith(f".{one}") for one in self.states)
 
     @property
     def asked(self) -> AskedOfRule:
-        """The keys that are about the queries of the body."""
+        """The keys about the queries of the body."""
         return AskedOfRule(self.conditions, self.evaluate, next(iter(self.bind_as), None))
 
 
@@ -249,5 +249,5 @@ KEYS = KindKeys((COMMON["every"], COMMON["priority"], COMMON["on_target_change"]
 
 
 def config_of(own: object) -> RuleConfig:
-    """The keys of the kind's own of a model's configuration."""
+    """Return a rule's own keys of a model's configuration."""
     return own if isinstance(own, RuleConfig) else RuleConfig()

@@ -1,4 +1,4 @@
-"""The queries of a rule over a window of transactions: what fires, and the rows bound by it."""
+"""Evaluates the queries of a rule over a window of transactions: firings and bound rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ deep in a chain of actions it is."""
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A window has come to this: views of the bound rows of each query, and of the firings.
+    """The result of a window: views of the bound rows of each query, and of the firings.
 
     columns
         By query: its columns, with their types.
@@ -34,7 +34,7 @@ class Evaluated:
     fired: str
 
     def bound(self, name: str, number: bool, n: int = 0) -> str:
-        """A SELECT of the bound rows of a query, with the firing of each."""
+        """Return a SELECT of the bound rows of a query, with the firing of each."""
         names = [f"r.{identifier(column)}" for column, _ in self.columns[name]]
         placed = ", ".join(
             f"r.{identifier(c)}" for c, kind in self.columns[name] if has_order(kind)
@@ -53,7 +53,7 @@ class Evaluated:
 
     @property
     def firings(self) -> str:
-        """A SELECT of the firings: number, version, time, depth, and rows bound by each."""
+        """Return a SELECT of the firings: number, version, time, depth, number of bound rows."""
         counted = " UNION ALL ".join(
             f"SELECT {AT}, 1 AS _tap_one FROM {view}" for view in self.rows.values()
         )
@@ -66,7 +66,7 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class OverWindow:
-    """A rule over a window of transactions; ``views`` takes what is computed."""
+    """A rule over a window of transactions; ``views`` holds computed rows."""
 
     session: Session
     rule: RuleText

@@ -16,18 +16,18 @@ UPDATED = "updated"
 
 @dataclass(frozen=True)
 class TableEvent:
-    """Something that a commit may do to the table; ``columns``: of an update, the values meant."""
+    """An event of a commit; ``columns``: for an update, those whose values count."""
 
     kind: str
     columns: tuple[Column, ...] = ()
 
     @property
     def updates(self) -> bool:
-        """Is it an update?"""
+        """Whether it is an update."""
         return self.kind == UPDATED
 
     def triggering(self, changes: str) -> str:
-        """A SELECT of the transactions that do it, over a relation of all changes."""
+        """Return a SELECT of the transactions with this event, over a relation of all changes."""
         if self.updates:
             return updated(changes, self.columns)
         return f"SELECT {TRANSACTION} FROM {changes} WHERE {TYPE} = {string(IMAGES[self.kind])}"
@@ -36,10 +36,10 @@ class TableEvent:
 def read_events(
     when: Sequence[str], columns: Sequence[Column], where: str = ""
 ) -> tuple[TableEvent, ...]:
-    """The events that the author names in `when`.
+    """Return the events that the author names in `when`.
 
     A text may name several: ``inserted, updated a, b`` is an insert, or a change of a or b. Raises
-    ConfigurationError for what is no event, and for a column that the table has not.
+    ConfigurationError for an unknown event, and for a column that the table does not have.
     """
     by_name = {column.name.lower(): column for column in columns}
     found: list[tuple[str, list[Column]]] = []

@@ -1,7 +1,7 @@
-"""A rule step by step, in the SQL of its next run: what triggers it, what it reads, what it asks.
+"""Explains a rule step by step, in the SQL of its next run: triggers, tables and queries.
 
 changes    the changed rows of the commits, and how old and new rows are told to be of one row
-triggers   the commits that do what `when` says
+triggers   the commits with an event of `when`
 table …    each other table that a query reads, as it was at each commit
 <query>    each query over all commits at once
 fired      the commits for which each query of the condition has found a row
@@ -35,7 +35,7 @@ from tapestry.words import counted
 
 @dataclass(frozen=True)
 class LookedAt:
-    """A window that the next run would look at, or that is shown for want of one.
+    """A window that the next run would look at, or that is shown in its place.
 
     supposed
         Why this window is shown although the next run looks at another; "": it looks at this one.
@@ -46,16 +46,16 @@ class LookedAt:
 
     @property
     def states(self) -> States | None:
-        """Other tables as they were at each commit; None: the table is a log of changes."""
+        """The other tables as they were at each commit; None: the table is a log of changes."""
         return self.window.states if isinstance(self.window, FeedWindow) else None
 
 
 def explain_rule(
     session: Session, model: Model, invocation: Invocation, rule: RuleText
 ) -> Explained:
-    """The steps of the rule's next run, over the window that it would look at now.
+    """Return the steps of the rule's next run, over the window that it would look at now.
 
-    Nothing is written. Raises what the run would where the changes of the window cannot be read.
+    Nothing is written. Raises the errors of a run where the changes of the window cannot be read.
     """
     looked_at = next_window(session, model, invocation, rule)
     views = ShownViews(session)
@@ -80,7 +80,7 @@ def explain_rule(
 
 
 def next_window(session: Session, model: Model, invocation: Invocation, rule: RuleText) -> LookedAt:
-    """The window that the next run of the rule looks at.
+    """Return the window that the next run of the rule looks at.
 
     Where it would stop, or finds no commit, the newest commits stand in for it.
     """

@@ -1,8 +1,8 @@
 """The commits of a table as transactions, with the rows that each of them has changed.
 
-cdf     its change data feed tells them; of a commit that has written the table anew the
-        versions before and after it, where the rule does not say otherwise (on_overwrite)
-diff    the versions before and after each commit tell them
+cdf     they are read from its change data feed; for a commit that has written the table anew from
+        the versions before and after it, where the rule does not say otherwise (on_overwrite)
+diff    they are the differences of the versions before and after each commit
 """
 
 from __future__ import annotations
@@ -54,25 +54,25 @@ class FeedSource:
     t: datetime
 
     def first(self) -> TransactionWindow:
-        """The commits that the first run looks at."""
+        """Return the commits that the first run looks at."""
         after = begin_after(self.session, self.rule, self.t, self.earliest)
         return self.between(after, None, None)
 
     def following(self, row: StateRow) -> TransactionWindow:
-        """The commits after those of a run."""
+        """Return the commits after those of a run."""
         return self.between(row.after.pins[self.rule.name].version, _last(row), row.after.pins)
 
     def between(
         self, after: int, last: datetime | None, before: Mapping[str, Pin] | None
     ) -> FeedWindow:
-        """The commits since a version, as far as they were made by t."""
+        """Return the commits since a version, as far as they were made by t."""
         table = self.rule.table
         window = window_between(self.session, table.table, after, table.pin.version, last, self.t)
         states = states_of(self.session, self.rule, self.bounded(window), before)
         return FeedWindow(self.session, self.rule, states, last)
 
     def bounded(self, window: CommitWindow) -> CommitWindow:
-        """As many of the commits as are compared by their versions in a run.
+        """Return as many of the commits as a run compares by their versions.
 
         Raises SourceRewritten for one that has written the table anew, where the rule says so.
         """
@@ -97,14 +97,14 @@ class FeedSource:
         return replace(window, commits=window.commits[: odd[config.diff_commits]])
 
     def passing(self, row: StateRow) -> FeedWindow:
-        """No commit, as if those since the run of a row had not been."""
+        """Return a window without commits, as if those since the run of a row had not been."""
         table = self.rule.table
         window = CommitWindow(table.table, table.pin.version, ())
         states = states_of(self.session, self.rule, window, row.after.pins)
         return FeedWindow(self.session, self.rule, states, _last(row))
 
     def earliest(self) -> int:
-        """The version before the oldest one of which the history and the feed still tell."""
+        """Return the version before the oldest one that history and feed still have."""
         rows = self.session.rows(f"DESCRIBE HISTORY {relation_name(self.rule.name)}")
         table, last = self.rule.table.table, self.rule.table.pin.version
         low, high = int(min(row[0] for row in rows)), last + 1
@@ -120,22 +120,22 @@ class FeedSource:
 
 
 def _last(row: StateRow) -> datetime | None:
-    """When the last commit that a run has looked at was made."""
+    """Return when the last commit that a run has looked at was made."""
     found = row.after.own.get(LAST)
     return None if found is None else from_micros(int(found))
 
 
 def newest_by(session: Session, rule: RuleText, t: datetime) -> int:
-    """The newest version of a rule's table that was made by t."""
+    """Return the newest version of a rule's table that was made by t."""
     times = times_of(session, rule.table.table, rule.table.pin.version)
     return max((version for version, time in times.items() if time <= t), default=-1)
 
 
 def begin_after(session: Session, rule: RuleText, t: datetime, earliest: Callable[[], int]) -> int:
-    """The version after which a rule begins, as `begin` says it.
+    """Return the version after which a rule begins, according to `begin`.
 
-    ``earliest`` finds the one before the oldest that is still told of. Raises ConfigurationError
-    for an instant that has not come, ChangesGone for one before all that is told of.
+    ``earliest`` finds the one before the oldest that is still known. Raises ConfigurationError for
+    a future instant, ChangesGone for one before all known versions.
     """
     begin = rule.config.begin
     if isinstance(begin, datetime):
@@ -159,7 +159,7 @@ def refuse_later(rule: RuleText, begin: datetime, t: datetime) -> None:
 
 
 def _before(session: Session, rule: RuleText, begin: datetime) -> int:
-    """The version before the first one that was made at an instant or later.
+    """Return the version before the first one that was made at an instant or later.
 
     Raises ChangesGone where the log does not tell which that is.
     """
@@ -183,12 +183,12 @@ class FeedWindow:
 
     @property
     def empty(self) -> bool:
-        """Has no commit come?"""
+        """Whether no commit has come."""
         return not self.states.window.commits
 
     @property
     def columns(self) -> Sequence[Column]:
-        """Those of the table."""
+        """The columns of the table's changed rows."""
         return self.rule.changed
 
     @property
@@ -197,22 +197,22 @@ class FeedWindow:
         return self.states.moved
 
     def rows_at_each(self, name: str, pinned: Pinned) -> str:
-        """A SELECT of another table's rows as they were at the commits."""
+        """Return a SELECT of another table's rows as they were at the commits."""
         return self.states.rows_at_each(name, pinned)
 
     def depth_of(self, version: str) -> str:
-        """SQL: how deep in a chain of actions a commit is."""
+        """Return SQL: how deep in a chain of actions a commit is."""
         return self.states.window.depth_of(version)
 
     def reached(self) -> WindowReached:
-        """How far the rule is after these commits."""
+        """Return how far the rule is after these commits."""
         window = self.states.window
         last = window.commits[-1].time if window.commits else self.last
         own = {} if last is None else {LAST: micros(last)}
         return WindowReached(window.until, window.after, self.states.pins, own)
 
     def read_changes(self, views: Views, n: int) -> str:
-        """A view of the changed rows of all commits.
+        """Return a view of the changed rows of all commits.
 
         Raises CannotPair where it matters which new row was which old one, and that is not known;
         ChangesGone where the feed does not reach back.
@@ -238,7 +238,7 @@ class FeedWindow:
         return view
 
     def computed(self, views: Views, how: ChangedInWindow) -> str:
-        """A view of the changed rows; raises ChangesGone where the feed does not reach back."""
+        """Return a view of the changed rows; raise ChangesGone where the feed is too short."""
         window = self.states.window
         try:
             return views.compute(how.select())
@@ -249,8 +249,7 @@ class FeedWindow:
             raise gone(window.table, window.after, window.until, why) from error
 
     def by_ids(self, how: ChangedInWindow, odd: Sequence[int]) -> ChangedInWindow | None:
-        """The same with the images of some commits paired by the ids of rows; None: ids do not
-        tell it."""
+        """Return the changes with some commits' images paired by row ids; None: ids cannot."""
         window, table = self.states.window, self.rule.table.table
         names = identifiers(column.name for column in table.columns)
         told = RowIds(self.session, table, table.columns).with_ids(odd)
@@ -270,7 +269,7 @@ class FeedWindow:
         return replace(how, key=(PAIR,), feed=f"({others} UNION ALL {told})")
 
     def feed(self) -> str:
-        """A relation in the form of the change feed; "": the feed itself."""
+        """Return a relation in the form of the change feed; "": the feed itself."""
         config, table, window = self.rule.config, self.rule.table.table, self.states.window
         diffs = VersionDiffs(self.session, table, table.columns, config.key)
         if config.changes == DIFF:
@@ -291,7 +290,7 @@ class FeedWindow:
 
 
 def pairs_by_ids(rule: RuleText) -> bool:
-    """Do ids of rows tell, of a commit that has updated several, which new row was which old one?
+    """Return whether row ids tell which new row of a commit's updates was which old one.
 
     Where Delta keeps them they do, and the key only where they do not (rules, section 3).
     """
@@ -301,7 +300,7 @@ def pairs_by_ids(rule: RuleText) -> bool:
 
 
 def overwritten(rule: RuleText, version: int) -> SourceRewritten:
-    """The error for a commit that has written the table anew."""
+    """Return the error for a commit that has written the table anew."""
     return SourceRewritten(
         f"version {version} has written {rule.name} anew",
         where=rule.model.file,
@@ -311,7 +310,7 @@ def overwritten(rule: RuleText, version: int) -> SourceRewritten:
 
 
 def no_changes(columns: Sequence[Column]) -> str:
-    """A SELECT of no changed rows."""
+    """Return a SELECT of no changed rows."""
     nothing = ", ".join(
         f"CAST(NULL AS {sql_type(c.type)}) AS {identifier(c.name)}" for c in (*columns, *ADDED)
     )
@@ -322,6 +321,6 @@ def no_changes(columns: Sequence[Column]) -> str:
 
 
 def feed_gone(error: BaseException) -> bool:
-    """Does an error of Spark say that a change feed was not kept over all versions asked for?"""
+    """Return whether an error says that a change feed was not kept over all requested versions."""
     text = str(error)
     return "DELTA_MISSING_CHANGE_DATA" in text or "DELTA_CHANGE_DATA" in text

@@ -1,9 +1,9 @@
-"""A rule over rows that a unit test gives: what its queries bind for each commit of them.
+"""Evaluates a rule over the rows that a unit test gives: the rows bound by each of their commits.
 
 The rows of the table that triggers the rule are those of a change data feed: its columns, and
-``_change_type``, ``_commit_version`` and ``_commit_timestamp``. A row that says no type was
-inserted, one that says no version is of the first commit. Every other table has the rows that are
-given for it, at each commit the same.
+``_change_type``, ``_commit_version`` and ``_commit_timestamp``. A row without a type was inserted,
+one without a version is of the first commit. Every other table has the rows that are given for it,
+at each commit the same.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class GivenRows:
     called: Mapping[str, str] = field(default_factory=dict)
 
     def rows_given(self, rule: RuleText, name: str) -> Sql:
-        """The SELECT of the rows of a table; ConfigurationError where none are given."""
+        """Return the SELECT of a table's given rows; raise ConfigurationError for none."""
         found = self.selects.get(self.called.get(name, name))
         if found is None:
             raise ConfigurationError(
@@ -56,10 +56,11 @@ class GivenRows:
 
 
 def rows_of_test(session: Session, model: Model, invocation: Invocation, given: GivenRows) -> str:
-    """A SELECT of the rows that a rule binds for the given changes, each with its commit.
+    """Return a SELECT of the rows that a rule binds for the given changes, with their commits.
 
     ``given`` has the rows of each table; the pins of the invocation know its columns.
-    Raises what a run would of the rule's text, and ConfigurationError for a table without rows.
+    Raises the errors of a run about the rule's text, and ConfigurationError for a table without
+    rows.
     """
     rule = read_rule(session, model, invocation)
     if rule.log is not None:
@@ -95,13 +96,13 @@ class GivenCommits(CommitWindow):
 
     @property
     def version(self) -> str:
-        """SQL: of which commit a given row is."""
+        """Return SQL: the commit of a given row."""
         there = "_commit_version" in self.said
         return "coalesce(CAST(_commit_version AS BIGINT), 1L)" if there else "1L"
 
     @property
     def feed(self) -> str:
-        """The given rows in the form of a change feed, with what they leave out."""
+        """Return the given rows in the form of a change feed, with defaults for missing columns."""
         names = identifiers(column.name for column in self.table.columns)
         kind = "coalesce(_change_type, 'insert')" if "_change_type" in self.said else "'insert'"
         return (
@@ -110,7 +111,7 @@ class GivenCommits(CommitWindow):
         )
 
     def time_of(self, version: str) -> str:
-        """SQL: when a commit was made: the latest instant that its rows give."""
+        """Return SQL: when a commit was made: the latest instant that its rows give."""
         there = "_commit_timestamp" in self.said
         at = "CAST(_commit_timestamp AS TIMESTAMP)" if there else "CAST(NULL AS TIMESTAMP)"
         assert version == VERSION
@@ -132,11 +133,11 @@ class GivenWindow:
 
     @property
     def columns(self) -> Sequence[Column]:
-        """Those of the table."""
+        """The columns of the table."""
         return self.rule.table.table.columns
 
     def read_changes(self, views: Views, n: int) -> str:
-        """A view of the given changes. Raises CannotPair where a run would."""
+        """Return a view of the given changes; raise CannotPair where a run would."""
         table = self.rule.table.table
         rows = self.given.rows_given(self.rule, table.name)
         said = frozenset(name.lower() for name, _ in columns_of_query(self.session, rows))
@@ -151,7 +152,7 @@ class GivenWindow:
         return view
 
     def rows_at_each(self, name: str, pinned: Pinned) -> str:
-        """A SELECT of the rows that are given for another table."""
+        """Return a SELECT of the rows that are given for another table."""
         if pinned.table.table_id == self.rule.table.table.table_id:
             raise ConfigurationError(
                 f"the rule reads {name}, whose commits trigger it: a unit test gives the changes"
@@ -162,9 +163,9 @@ class GivenWindow:
         return f"SELECT * FROM ({self.given.rows_given(self.rule, name)})"
 
     def depth_of(self, version: str) -> str:
-        """SQL: no commit of a test is one of an action."""
+        """Return SQL for depth 0: no commit of a test is one of an action."""
         return "0"
 
     def reached(self) -> WindowReached:
-        """Tell nothing: no run goes on from a test."""
+        """Return an empty position: no run goes on from a test."""
         return WindowReached(0, 0)

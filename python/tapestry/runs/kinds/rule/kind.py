@@ -25,7 +25,7 @@ from tapestry.sql import Catalog
 
 
 class Rule:
-    """Plans a run over the commits since the last one; what they fire is appended."""
+    """Plans a run over the commits since the last one; their firings are appended."""
 
     own_columns: ClassVar[Mapping[str, Sql]] = {
         N: Sql("BIGINT"),
@@ -40,7 +40,7 @@ class Rule:
     def plan(
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
     ) -> Plan:
-        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
+        """Return the plan; writes nothing. Raises one of the errors of ``tapestry.errors``."""
         model = begins_at_baseline(session, model, invocation)
         rule = read_rule(session, model, invocation)
         standing = stand(session, model, invocation, full_refresh)
@@ -52,7 +52,7 @@ class Rule:
     def explain(
         self, session: Session, model: Model, invocation: Invocation, stored: bool
     ) -> Explained:
-        """The queries over all commits of a window."""
+        """Return the queries over all commits of a window."""
         try:
             model = begins_at_baseline(session, model, invocation)
             rule = read_rule(session, model, invocation)
@@ -63,7 +63,7 @@ class Rule:
     def audit(
         self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
     ) -> Audited:
-        """Check nothing: what a commit has fired is not computed again."""
+        """Check nothing: the firings of a commit are not computed again."""
         row = stand(session, model, invocation, False).row
         if row is None:
             raise NotRunYet(f"{model.name} has not run yet", hint="run it: dbt run")

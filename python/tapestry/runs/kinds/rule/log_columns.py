@@ -1,4 +1,4 @@
-"""A log of changes as a rule's table: what its columns are, as the author has declared them."""
+"""The declared columns of a log of changes that is a rule's table."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class LogColumns:
 
     @property
     def values(self) -> tuple[Column, ...]:
-        """Those whose values an update changes."""
+        """The columns whose values an update changes."""
         return tuple(one for one in self.changed if one != self.transaction)
 
     @property
     def instant(self) -> str:
-        """SQL: when the transaction of a row was committed."""
+        """Return SQL: when the transaction of a row was committed."""
         return arrival_sql(self.time)
 
     @property
     def kind(self) -> str:
-        """SQL: the word of ours for what a row is; NULL for one that is nothing of it."""
+        """Return SQL: our word for the kind of a row's change; NULL for an unknown one."""
         column = f"CAST({identifier(self.op.column)} AS STRING)"
         cases = " ".join(
             f"WHEN {string(said)} THEN {string(word)}" for word, said in self.op.words.items()
@@ -52,17 +52,17 @@ class LogColumns:
 
     @property
     def keys(self) -> list[str]:
-        """SQL: the columns of the key."""
+        """Return SQL: the columns of the key."""
         return [identifier(one.name) for one in self.key]
 
     @property
     def place(self) -> list[str]:
-        """SQL: by what the changes of a transaction are in order."""
+        """Return SQL: the columns that order the changes of a transaction."""
         return [identifier(one.name) for one in self.order]
 
 
 def log_columns(config: RuleConfig, table: DeltaSource, where: str) -> LogColumns | None:
-    """Read from the configuration what the columns of a log are; None: the table is none.
+    """Read the columns of a log from the configuration; None: the table is no log.
 
     Raises ConfigurationError for a key that is missing or misplaced, and for a column that the
     table does not have, or that has no order.
@@ -117,7 +117,7 @@ class _Named:
     where: str
 
     def one(self, name: str) -> Column:
-        """The column of a name."""
+        """Return the column of a name."""
         wanted = name.strip().strip("`").lower()
         for column in self.table.columns:
             if column.name.lower() == wanted:
@@ -130,7 +130,7 @@ class _Named:
         )
 
     def ordered(self, names: Sequence[str]) -> tuple[Column, ...]:
-        """Columns whose values can be put in order."""
+        """Return columns whose values can be put in order."""
         found = tuple(self.one(name) for name in names)
         for column in found:
             if not has_order(column.type):
@@ -143,7 +143,7 @@ class _Named:
         return found
 
     def before(self, prefix: str) -> dict[str, Column]:
-        """By column: the one with its old value."""
+        """Return, by column, the one with its old value."""
         there = {column.name.lower(): column for column in self.table.columns}
         found = {
             column.name: there[prefix.lower() + column.name.lower()]

@@ -1,7 +1,7 @@
-"""The rows of a log of changes with the load that has brought each.
+"""Finds the rows of a log of changes with the load that has brought each.
 
-feed       the table has a change data feed: it says which commit has inserted a row
-tracked    row tracking says it of every row that is there
+feed       the change data feed of the table says which commit has inserted a row
+tracked    row tracking says it of every existing row
 files      the log of the table says which files a commit has added
 """
 
@@ -28,9 +28,9 @@ FILES = 2_000
 
 
 def loaded_rows(session: Session, log: Pinned, after: int) -> str:
-    """A SELECT of the rows that came after a version, with the load of each.
+    """Return a SELECT of the rows that came after a version, with the load of each.
 
-    Raises ChangesGone where that is not told, or rows were changed in between.
+    Raises ChangesGone where that cannot be told, or rows were changed in between.
     """
     table, until = log.table, log.pin.version
     names = identifiers(column.name for column in table.columns)
@@ -62,7 +62,7 @@ def loaded_rows(session: Session, log: Pinned, after: int) -> str:
 
 
 def identifiers_of(log: Pinned) -> str:
-    """The columns of a log, as a SELECT from it under the name ``_tap_s`` lists them."""
+    """Return the columns of a log as a select list over the alias ``_tap_s``."""
     return ", ".join(f"_tap_s.{identifiers([one.name])}" for one in log.table.columns)
 
 

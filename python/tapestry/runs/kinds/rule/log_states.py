@@ -1,8 +1,8 @@
 """The other tables of a rule as they were at each transaction of a log of changes.
 
 A version of another table stands from the first transaction on that was committed when it was made
-or later. Transactions of a window are in the order of their times, so each version is there for a
-stretch of them.
+or later. Transactions of a window are in the order of their times, so each version stands for a
+range of them.
 """
 
 from __future__ import annotations
@@ -44,8 +44,10 @@ class LogStates:
     at: Mapping[str, int] = field(default_factory=dict)
 
     def rows_at_each(self, name: str, pinned: Pinned) -> str:
-        """A SELECT of a table's rows; of one that moves from and before which transaction each is
-        there."""
+        """Return a SELECT of a table's rows.
+
+        If the table changes, each row has the range of transactions at which it is there.
+        """
         if name not in self.moved:
             return f"SELECT * FROM {pinned.table.at(self.at.get(name, pinned.pin.version))}"
         steps = self.moved[name]
@@ -101,7 +103,7 @@ def log_states(
 def _steps(
     session: Session, rule: RuleText, ordered: str, name: str, pinned: Pinned
 ) -> list[tuple[int, int, datetime]]:
-    """The versions of a table, each with the first transaction at which it stood, and its time."""
+    """Return the versions of a table, each with its first transaction and its time."""
     times = sorted(times_of(session, pinned.table, pinned.pin.version).items())
     listed = string(str([micros(time) for _, time in times]))
     place = f"size(filter(from_json({listed}, 'array<bigint>'), x -> x <= unix_micros({_AT})))"

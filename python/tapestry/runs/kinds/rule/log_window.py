@@ -63,8 +63,7 @@ FOREVER = 2**62
 
 @dataclass(frozen=True)
 class SeenRows:
-    """All rows of the loads up to ``low`` were seen, and those up to ``version`` that were
-    committed by ``until``.
+    """All rows of loads up to ``low``, and those up to ``version`` committed by ``until``.
 
     start
         The load up to which some row was left out by the first run; None: up to ``low``.
@@ -76,7 +75,7 @@ class SeenRows:
     start: int | None = None
 
     def condition(self, log: LogColumns) -> str:
-        """SQL: a row of the loads up to the version was seen."""
+        """Return SQL: a row of the loads up to the version was seen."""
         return "true" if self.until is None else f"{log.instant} <= {timestamp(self.until)}"
 
 
@@ -90,7 +89,7 @@ class LogSource:
     t: datetime
 
     def first(self) -> LogWindow:
-        """The transactions that the first run looks at."""
+        """Return the transactions that the first run looks at."""
         begin = self.rule.config.begin
         if isinstance(begin, datetime):
             refuse_later(self.rule, begin, self.t)
@@ -100,9 +99,9 @@ class LogSource:
         return self.beyond(SeenRows(after, after))
 
     def before(self, begin: datetime) -> SeenRows:
-        """The rows of transactions before an instant, as if they had been seen.
+        """Return the rows of transactions before an instant, as if they had been seen.
 
-        Raises ChangesGone where it is not told with which load a later one has come.
+        Raises ChangesGone where it is not known with which load a later one has come.
         """
         table, low, at = self.rule.table, self.earliest(), timestamp(begin)
         if low >= 0:
@@ -118,26 +117,26 @@ class LogSource:
         return SeenRows(low, table.pin.version, until, low if last is None else int(last))
 
     def earliest(self) -> int:
-        """The oldest version that the history tells of, as what stood before; -1: nothing did."""
+        """Return the oldest version in the history, whose rows count as old; -1: none."""
         rows = self.session.rows(f"DESCRIBE HISTORY {relation_name(self.rule.name)}")
         oldest = int(min(row[0] for row in rows))
         return oldest if oldest else -1
 
     def following(self, row: StateRow) -> LogWindow:
-        """Those after the ones that a run has looked at."""
+        """Return the transactions after those that a run has looked at."""
         version = row.after.pins[self.rule.name].version
         low, seen = int(row.after.own.get(LOW, version)), row.after.own.get(SEEN)
         return self.beyond(SeenRows(low, version, None if seen is None else from_micros(int(seen))))
 
     def passing(self, row: StateRow) -> LogWindow:
-        """No transaction, as if those since the run of a row had not been."""
+        """Return no transaction, as if those since the run of a row had not been."""
         version = self.rule.table.pin.version
         seen = row.after.own.get(SEEN)
         t = self.t if seen is None else max(self.t, from_micros(int(seen)))
         return self.beyond(SeenRows(version, version, t))
 
     def beyond(self, seen: SeenRows) -> LogWindow:
-        """Those that were not seen."""
+        """Return the transactions that were not seen."""
         table = self.rule.table
         loads = window_between(self.session, table.table, seen.low, table.pin.version, None, LAST)
         t = self.t if seen.until is None else max(self.t, seen.until)
@@ -166,32 +165,32 @@ class LogWindow:
 
     @property
     def empty(self) -> bool:
-        """Has no load come, and nothing become visible of those that were there?"""
+        """Whether no load has come, and no earlier row has become visible."""
         version = self.rule.table.pin.version
         nothing = self.seen.low >= self.seen.version or self.t == self.seen.until
         return version <= self.seen.version and nothing
 
     @property
     def columns(self) -> Sequence[Column]:
-        """Those of the rows whose changes the log has."""
+        """The columns of the rows whose changes the log has."""
         return self.log.changed
 
     @property
     def moved(self) -> Collection[str]:
-        """The tables that are not the same at all transactions; the log itself grows with each."""
+        """The tables that differ between transactions; the log itself grows with each."""
         own = [name for name, one in self.rule.relations.tables.items() if self.is_log(one)]
         return [*own, *(() if self.states is None else self.states.moved)]
 
     def is_log(self, table: Pinned) -> bool:
-        """Is a table the log itself?"""
+        """Return whether a table is the log itself."""
         return table.table.table_id == self.rule.table.table.table_id
 
     def depth_of(self, version: str) -> str:
-        """SQL: how deep in a chain of actions a load is."""
+        """Return SQL: how deep in a chain of actions a load is."""
         return self.loads.depth_of(version)
 
     def reached(self) -> WindowReached:
-        """How far the rule is after these transactions."""
+        """Return how far the rule is after these transactions."""
         version, states = self.rule.table.pin.version, self.states
         until = self.t if states is None else states.until
         own = {LOW: self.low, SEEN: micros(until)}
@@ -199,10 +198,10 @@ class LogWindow:
         return WindowReached(version, start, {} if states is None else states.pins, own)
 
     def read_changes(self, views: Views, n: int) -> str:
-        """A view of the changed rows of all transactions.
+        """Return a view of the changed rows of all transactions.
 
-        Raises ChangesGone where the loads cannot be told, AssumptionWrong for rows that do not say
-        what a log has to, CannotPair where the row before an update is not known.
+        Raises ChangesGone where the loads cannot be told, AssumptionWrong for rows that lack what a
+        log has to have, CannotPair where the row before an update is not known.
         """
         version = self.rule.table.pin.version
         self.low = version
@@ -221,7 +220,7 @@ class LogWindow:
         return views.keep(self.images())
 
     def nothing(self) -> str:
-        """A SELECT of no rows of the log."""
+        """Return a SELECT of no rows of the log."""
         names = identifiers(one.name for one in self.rule.table.table.columns)
         table = self.rule.table
         return (
@@ -229,7 +228,7 @@ class LogWindow:
         )
 
     def loaded(self) -> str:
-        """A SELECT of the rows that were not seen, with what they are."""
+        """Return a SELECT of the rows that were not seen, with time and kind."""
         rows = loaded_rows(self.session, self.rule.table, self.seen.low)
         seen = self.seen
         select = f"SELECT *, {self.log.instant} AS {AT}, {self.log.kind} AS {KIND} FROM ({rows})"
@@ -264,7 +263,7 @@ class LogWindow:
             )
 
     def earlier(self) -> str:
-        """A SELECT of the rows that were seen."""
+        """Return a SELECT of the rows that were seen."""
         table = self.rule.table.table
         if self.seen.version < 0:
             return ""
@@ -275,12 +274,12 @@ class LogWindow:
 
     @property
     def looks_back(self) -> bool:
-        """Does it matter what the row before a change was, and only the change before says it?"""
+        """Return whether the row before a change matters, and only earlier changes tell it."""
         reads = self.rule.updates or not self.rule.sources.isdisjoint((OLD, DELETED))
         return self.log.before is None and reads
 
     def in_order(self, loaded: str, n: int) -> str:
-        """A SELECT of the rows that were committed by now, in the order of the log."""
+        """Return a SELECT of the rows that were committed by now, in the order of the log."""
         log, keys = self.log, self.log.keys
         names = identifiers(one.name for one in self.rule.table.table.columns)
         rows = f"SELECT *, true AS {_NEW} FROM {loaded} WHERE {AT} <= {timestamp(self.t)}"
@@ -311,7 +310,7 @@ FROM (
 )"""
 
     def refuse_unknown(self, ordered: str) -> None:
-        """Raise CannotPair where the row before an update is not known, or which came first."""
+        """Raise CannotPair where the row before an update, or the first of two, is unknown."""
         keys = ", ".join(f"CAST({one} AS STRING)" for one in self.log.keys)
         unknown = f"{KIND} = 'update' AND NOT {KNOWN}" if self.looks_back else "false"
         ((lacking, tied, which, what),) = self.session.rows(
@@ -338,14 +337,14 @@ FROM (
             )
 
     def lowest(self, loaded: str, until: datetime) -> int:
-        """The load up to which there is nothing that was committed later."""
+        """Return the load up to which no row was committed later."""
         ((first,),) = self.session.rows(
             f"SELECT min({LOAD}) FROM {loaded} WHERE {AT} > {timestamp(until)}"
         )
         return self.rule.table.pin.version if first is None else int(first) - 1
 
     def images(self) -> str:
-        """A SELECT of the changed rows, the old and the new image of one row each by itself."""
+        """Return a SELECT of the changed rows, with old and new images as rows of their own."""
         own = identifiers(one.name for one in self.log.changed)
         was = ", ".join(
             f"{self.old_value(one)} AS {identifier(one.name)}" for one in self.log.changed
@@ -364,7 +363,7 @@ FROM (
         return " UNION ALL ".join(parts)
 
     def old_value(self, column: Column) -> str:
-        """SQL: what a column was before a change."""
+        """Return SQL: the value of a column before a change."""
         name = identifier(column.name)
         if self.log.before is not None:
             was = self.log.before.get(column.name)
@@ -372,8 +371,10 @@ FROM (
         return f"IF({KNOWN}, {WAS}.{name}, {name})"
 
     def rows_at_each(self, name: str, pinned: Pinned) -> str:
-        """A SELECT of a table's rows; of one that is not the same at all transactions from and
-        before which each is there."""
+        """Return a SELECT of a table's rows.
+
+        If it differs between transactions, each row has the range of those at which it is there.
+        """
         if not self.is_log(pinned):
             version = pinned.pin.version
             if self.states is None:

@@ -1,4 +1,4 @@
-"""A rule that is another one than that of its last run, or that looks at another table."""
+"""Refuses a changed rule, or one that looks at another table than its last run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOT_BOUND = frozenset({*ADDED_BY_US, GENERATION, NUMBER})
 def refuse_other_table(session: Session, rule: RuleText, row: StateRow) -> None:
     """Raise ChangesGone where the table is not the one that the last run has looked at.
 
-    One that was replaced has another id in the same log: its commits go on.
+    A table that was replaced has another id in the same log: its commits go on.
     """
     pin, table = row.after.pins.get(rule.name), rule.table
     if pin is None or pin.table_id != table.pin.table_id:
@@ -38,7 +38,7 @@ def refuse_other_table(session: Session, rule: RuleText, row: StateRow) -> None:
 
 
 def refuse_other_query(rule: RuleText, row: StateRow) -> None:
-    """Raise QueryChanged for another rule, where that does not go on."""
+    """Raise QueryChanged for a changed rule that may not go on."""
     goes_on = rule.config.on_query_change == CONTINUE
     if row.after.canonical != rule.canonical and not goes_on:
         raise QueryChanged(
@@ -52,7 +52,7 @@ def refuse_other_query(rule: RuleText, row: StateRow) -> None:
 def refuse_other_columns(session: Session, rule: RuleText, row: StateRow, found: Evaluated) -> None:
     """Raise QueryChanged where the rule binds other columns than the last run.
 
-    The same text does, too: `select *` over a table that has got a column.
+    The same text may do so, too: `select *` over a table with a new column.
     """
     pin = row.after.pins.get(rule.name)
     after = "" if pin is None else f" with begin: {pin.version + 1}"

@@ -1,7 +1,7 @@
-"""The next run of a rule: the commits since the last one, evaluated all at once.
+"""Plans the next run of a rule: the commits since the last one, evaluated all at once.
 
     changes    the changed rows of all commits of the window, read once
-    commits    those of them that do what the rule waits for
+    commits    those of them with an event that triggers the rule
     q↑         each query of the rule over all of these commits
     fired      the commits for which each query of the condition has found a row
 
@@ -53,7 +53,7 @@ SKIP, REBUILD = "skip", "rebuild"
 
 @dataclass(frozen=True)
 class NextRuleRun:
-    """One rule, where it stands, and who asks."""
+    """A rule, its standing, and the session and invocation that plan its run."""
 
     session: Session
     model: Model
@@ -93,7 +93,7 @@ class NextRuleRun:
 
     @property
     def source(self) -> ChangesSource:
-        """The source of the changes of the table."""
+        """Return the source of the changes of the table."""
         t = self.invocation.clock.instant
         if self.rule.log is not None:
             return LogSource(self.session, self.rule, self.rule.log, t)
@@ -105,9 +105,9 @@ class NextRuleRun:
         return self.rule.name
 
     def position(self, reached: WindowReached | None = None, gap: bool = False) -> Position:
-        """The position of the rule when the run is over.
+        """Return the position of the rule when the run is over.
 
-        ``gap``: it has left out what was before, and derived tables are to be built again.
+        ``gap``: earlier commits were left out, and derived tables have to be built again.
         """
         row, table = self.standing.row, self.rule.table.pin
         own: dict[str, Any] = self.told
@@ -128,7 +128,7 @@ class NextRuleRun:
 
     @property
     def told(self) -> dict[str, Any]:
-        """The rule tells this to its actions."""
+        """Return the facts about the rule that its actions read."""
         config, one = self.rule.config, timedelta(microseconds=1)
         return {
             BOUND: list(self.rule.queries.texts),
@@ -138,7 +138,7 @@ class NextRuleRun:
         }
 
     def evaluate(self, row: StateRow, window: TransactionWindow, gap: bool = False) -> Plan:
-        """Find out what fires, and what is bound by it; ``gap`` as of ``position``."""
+        """Find what fires, and the rows bound by it; ``gap`` as in ``position``."""
         views, state = Views(self.session), self.invocation.state_table
         try:
             found = OverWindow(self.session, self.rule, window, views).evaluate(row.n)

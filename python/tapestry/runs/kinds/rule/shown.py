@@ -1,10 +1,10 @@
-"""The statements of a rule's run as they are shown: the same code composes them, nothing is kept.
+"""Shows the statements of a rule's run: the same code composes them, nothing is computed.
 
-A run puts what it computes into views, each over those before it. Here the views are named by what
-they hold, in the order in which a run makes them:
+A run puts its rows into views, each over those before it. Here the views are named by their
+contents, in the order in which a run makes them:
 
     changes    the changed rows of all commits of the window
-    triggers   the commits that do what `when` says
+    triggers   the commits with an event of `when`
     <query>    each query over all of these commits at once
     fired      the commits for which each query of the condition has found a row
 """
@@ -32,7 +32,7 @@ class ShownViews(Views):
     at_once: ClassVar[bool] = False
 
     def keep(self, select: str) -> str:
-        """A view of the session, for what reads it to be analysed."""
+        """Make a view of the session, so that statements over it can be analysed; keep its text."""
         view = super().keep(select)
         self.selects[view] = select
         return view
@@ -40,7 +40,7 @@ class ShownViews(Views):
 
 @dataclass(frozen=True)
 class ShownText:
-    """A view by what it holds, and what it is called in the texts of those behind it."""
+    """A view by its contents, and its name in the texts of later views."""
 
     name: str
     relation: str
@@ -48,7 +48,7 @@ class ShownText:
 
 
 def shown_texts(views: ShownViews, found: Evaluated) -> list[ShownText]:
-    """The views of a run by what they hold, in order."""
+    """Return the views of a run by their contents, in order."""
     texts: list[ShownText] = []
     called: dict[str, str] = {}
     for view, name in _names(list(views.selects), found):
@@ -64,13 +64,13 @@ def shown_texts(views: ShownViews, found: Evaluated) -> list[ShownText]:
 
 
 def one_statement(texts: Sequence[ShownText], select: str) -> str:
-    """A SELECT over the views, as one statement without them."""
+    """Return a SELECT over the views as one statement without them."""
     listed = ",\n".join(f"{one.relation} AS (\n{one.sql}\n)" for one in texts)
     return f"WITH {listed}\n{select}"
 
 
 def _names(views: Sequence[str], found: Evaluated) -> Iterator[tuple[str, str]]:
-    """Each view with what it holds: told by the order in which a run makes them."""
+    """Yield each view with its contents, told by the order in which a run makes them."""
     queries = {view: name for name, view in found.rows.items()}
     first = min((views.index(view) for view in queries), default=len(views) - 1)
     for place, view in enumerate(views):

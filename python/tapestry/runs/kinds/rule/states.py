@@ -3,8 +3,8 @@
     unchanged      in all of the window: its pin, the same rows for every commit
     changed        one read of each version that stood at some commit, united: a *segment* each
 
-The table that triggers the rule, read by its name, is at each commit as that left it. Another one
-is at its last version that was made by then; ties count (rules, sections 2 and 4).
+The table that triggers the rule, read by its name, is at each commit as that left it. Any other
+table is at its last version that was made by then; ties count (rules, sections 2 and 4).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class States:
     moved
         By table that changes: its versions, each with the first commit at which it stood.
     pins
-        The version of each table at the last commit; of one that does not change its pin.
+        The version of each table at the last commit; for one that does not change, its pin.
     """
 
     window: CommitWindow
@@ -40,8 +40,10 @@ class States:
     pins: Mapping[str, Pin] = field(default_factory=dict)
 
     def rows_at_each(self, name: str, pinned: Pinned) -> str:
-        """A SELECT of a table's rows; of one that changes with the commits from and before which
-        each is there."""
+        """Return a SELECT of a table's rows.
+
+        If the table changes, each row has the range of commits at which it is there.
+        """
         if name not in self.moved:
             return f"SELECT * FROM {pinned.table.at(self.pins[name].version)}"
         steps = self.moved[name]
@@ -55,7 +57,7 @@ class States:
 
 
 def _rows(pinned: Pinned, version: int) -> str:
-    """A SELECT of the rows of a version; of none that was there there are none."""
+    """Return a SELECT of the rows of a version; no rows for a table that was not there yet."""
     if version == NOT_YET:
         return f"SELECT * FROM {pinned.table.at(pinned.pin.version)} WHERE false"
     return f"SELECT * FROM {pinned.table.at(version)}"
@@ -68,7 +70,7 @@ def states_of(
 
     ``before`` are the versions at the end of the last run; None: there was none. Where a table has
     changed too often the window ends earlier: the next run goes on from there. Raises StateGone
-    where the log of one does not tell.
+    where a table's log does not tell.
     """
     tables = rule.relations.tables
     if not window.commits:
@@ -106,7 +108,7 @@ def _versions(
     pinned: Pinned,
     before: Mapping[str, Pin] | None,
 ) -> list[int] | None:
-    """The version of a table at each commit of the window; None: its pin at all of them."""
+    """Return a table's version at each commit of the window; None: its pin at all of them."""
     if rule.config.as_it_runs(name):
         return None
     if pinned.table.table_id == rule.table.table.table_id:

@@ -1,4 +1,4 @@
-"""The text of a rule: the table that it looks at, and its queries, each read over what it reads."""
+"""Reads the text of a rule: the table that it looks at, and its queries."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from tapestry.sql.read.read_query import read
 
 @dataclass(frozen=True)
 class RuleText:
-    """A rule as it is read over the tables of now.
+    """A rule as it is read over the present tables.
 
     table
-        The one that it looks at.
+        The table that it looks at.
     queries
-        What of its text is which query.
+        The queries in its text.
     relations
         All that they read.
     changed
         The columns of the changed rows.
     log
-        Where the table is a log of changes: what its columns are.
+        The columns of a log of changes, where the table is one.
     """
 
     model: Model
@@ -60,38 +60,38 @@ class RuleText:
 
     @property
     def config(self) -> RuleConfig:
-        """The keys that its author has written."""
+        """The keys in its author's configuration."""
         return config_of(self.model.config.own)
 
     def lifted(self, moved: Collection[str] = ()) -> dict[str, LiftedQuery]:
-        """Each query over all commits at once; ``moved`` are tables that change between them.
+        """Return each query over all commits at once; ``moved`` tables change between them.
 
-        Raises Refusal for one that is not lifted.
+        Raises Refusal for one that cannot be lifted.
         """
         catalog, texts = self.relations.catalog, self.queries.texts
         return {n: lift_over_commits(read(sql, catalog), moved) for n, sql in texts.items()}
 
     @cached_property
     def paired(self) -> bool:
-        """Does it matter which new row was which old one?"""
+        """Whether it matters which new row was which old one."""
         return self.updates or {OLD, NEW} <= self.sources
 
     @property
     def updates(self) -> bool:
-        """Does it wait for an update?"""
+        """Whether an update triggers it."""
         return any(event.updates for event in self.events)
 
     @cached_property
     def sources(self) -> frozenset[str]:
-        """All that its queries read."""
+        """All relations that its queries read."""
         return frozenset(source for one in self.lifted().values() for source in one.sources)
 
 
 def read_rule(session: Session, model: Model, invocation: Invocation) -> RuleText:
     """Read a rule's text.
 
-    Raises ConfigurationError for one that names several tables or none, or queries that are not
-    there; Refusal for a query that is not lifted; ChangesGone for a table without a change feed.
+    Raises ConfigurationError for one that names several tables or none, or queries that do not
+    exist; Refusal for a query that cannot be lifted; ChangesGone for a table without a change feed.
     """
     named = triggers_of(model)
     if len(named) > 1:
@@ -126,7 +126,7 @@ def read_rule(session: Session, model: Model, invocation: Invocation) -> RuleTex
 
 
 def _canonical(model: Model, config: RuleConfig, invocation: Invocation) -> str:
-    """A text that changes where the rule means something else."""
+    """Return a text that changes where the rule means something else."""
     told: list[object] = [config.when, config.conditions, config.evaluate, config.bind_as]
     if config.changes != CDF:
         told += [config.changes, config.transaction, config.commit_time, config.order, config.key]

@@ -1,7 +1,7 @@
-"""The transactions that a run of a rule looks at, wherever the changes of its table come from.
+"""The windows of transactions that a rule's run looks at, from any source of changes.
 
 feed    each commit is a transaction; its changed rows are those of Delta's change data feed
-log     the table is a log of changes; its rows say which transaction they are of
+log     the table is a log of changes; its rows say to which transaction they belong
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tapestry.sql.catalog import Column
 
 @dataclass(frozen=True)
 class WindowReached:
-    """A rule has come so far with a window.
+    """A rule's position after a window.
 
     version
-        Of the table that it looks at.
+        The version of the table that it looks at.
     start
         The version after which the window begins.
     pins
         The versions of the other tables.
     own
-        What the next window has to know besides.
+        Further values for the next window.
     """
 
     version: int
@@ -41,38 +41,40 @@ class TransactionWindow(Protocol):
 
     @property
     def empty(self) -> bool:
-        """Has nothing come?"""
+        """Whether there is no transaction."""
 
     @property
     def columns(self) -> Sequence[Column]:
-        """Those of the changed rows."""
+        """The columns of the changed rows."""
 
     @property
     def moved(self) -> Collection[str]:
-        """The tables that are not the same at all transactions: known when the changes are read."""
+        """The tables that differ between transactions: known when the changes are read."""
 
     def read_changes(self, views: Views, n: int) -> str:
-        """A view of the changed rows of all transactions, for the run n of the rule."""
+        """Return a view of the changed rows of all transactions, for the run n."""
 
     def rows_at_each(self, name: str, pinned: Pinned) -> str:
-        """A SELECT of another table's rows; of one that has moved from and before which transaction
-        each is there."""
+        """Return a SELECT of another table's rows.
+
+        If it has moved, each row has the range of transactions at which it is there.
+        """
 
     def depth_of(self, version: str) -> str:
-        """SQL: how deep in a chain of actions a commit is."""
+        """Return SQL: how deep in a chain of actions a commit is."""
 
     def reached(self) -> WindowReached:
-        """How far the rule is, once the changes were read."""
+        """Return how far the rule is, once the changes were read."""
 
 
 class ChangesSource(Protocol):
     """Gives a rule its windows, one after the other."""
 
     def first(self) -> TransactionWindow:
-        """The transactions that the first run looks at."""
+        """Return the transactions that the first run looks at."""
 
     def following(self, row: StateRow) -> TransactionWindow:
-        """Those after the run of a row."""
+        """Return the transactions after the run of a row."""
 
     def passing(self, row: StateRow) -> TransactionWindow:
-        """None, as if those since the run of a row had not been."""
+        """Return no transaction, as if those since the run of a row had not been."""

@@ -1,4 +1,4 @@
-"""A run of a rule writes the firings and the bound rows of a window."""
+"""Builds the plan of a rule's run, which writes the firings and bound rows of a window."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class WriteRule:
     row: StateRow
 
     def planned(self, found: Evaluated, views: Views) -> Planned:
-        """The run as it is carried out."""
+        """Return the run as it is carried out."""
         row = self.row
         main, *others = found.rows
         beside: list[WrittenBeside] = []
@@ -62,7 +62,7 @@ class WriteRule:
         )  # fmt: skip
 
     def closing(self) -> tuple[str, ...]:
-        """Close the generation before, for its runs and for who removes its rows."""
+        """Close the former generation, against its runs and the removal of its rows."""
         own = closing(self.session, self.standing, self.row)
         old = None if self.standing.target is None else self.standing.target.generation
         if not own or old is None:
@@ -72,5 +72,5 @@ class WriteRule:
         return (*own, closing_sql(self.row.model, columns, old, self.row.run_id, under))
 
     def typed(self, found: Evaluated, name: str) -> list[tuple[str, Sql]]:
-        """Columns of a bound table with the types that CREATE TABLE takes."""
+        """Return columns of a bound table with the types that CREATE TABLE takes."""
         return [(column, sql_type(kind)) for column, kind in found.columns[name]]
