@@ -1,7 +1,7 @@
-"""dbt's unit tests of models of ours: a test of a query that no run would take does not pass.
+"""dbt's unit tests of our models: a test of a query that no run would accept fails.
 
-dbt puts the given rows into CTEs before the model's query. What a run reads stands behind their
-names, so that the query is looked at as a run looks at it: over the tables themselves.
+dbt puts the given rows into CTEs before the model's query. The tables that a run reads stand behind
+their names, so that the query is analysed as a run analyses it: over the tables themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tapestry.sql import Column, View
 
 
 def tested_model(manifest: Any, test: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The model of ours that a unit test is about; None: it is about another one."""
+    """Return the model of ours that a unit test is about; None: it is about another model."""
     node = getattr(manifest, "nodes", {}).get(test.get("tested_node_unique_id"))
     if node is None or kind_named(node.config.materialized) is None:
         return None
@@ -42,12 +42,12 @@ def refuse_as_a_run(
     zone: str,
     compiled: Callable[[], str],
 ) -> str:
-    """Raise what a run of the model would, before it reads any data.
+    """Raise the errors that a run of the model would raise before it reads any data.
 
     A table that is not built is taken to have the columns of the rows that are given for it.
-    ``compiled`` gives the model's text as a run has it: an ephemeral model is a part of that.
-    Returns a sentence where nothing can be told, for a table that the query reads is not there and
-    no rows are given for it; else nothing.  Raises Refusal and ConfigurationError.
+    ``compiled`` returns the model's text as a run has it, with its ephemeral models. Returns a
+    sentence where nothing can be checked, as a table that the query reads does not exist and no
+    rows are given for it; else "". Raises Refusal and ConfigurationError.
     """
     graph = graph_of(manifest)
     inputs = {}
@@ -70,7 +70,7 @@ def refuse_as_a_run(
 
 
 def graph_of(manifest: Any) -> Mapping[str, Any]:
-    """The nodes and sources of a manifest as macros see them."""
+    """Return the nodes and sources of a manifest as macros see them."""
     if manifest.flat_graph:
         graph: Mapping[str, Any] = manifest.flat_graph
         return graph
@@ -78,9 +78,9 @@ def graph_of(manifest: Any) -> Mapping[str, Any]:
 
 
 class _GivenPins(Pins):
-    """Of a table that is not there, the columns that a test gives rows of.
+    """Pins in which the columns of a test's given rows stand for a table that does not exist.
 
-    Rows may leave the arrival column out: a table would have it.
+    Rows may leave the arrival column out: the table is taken to have it.
     """
 
     def __init__(self, given: Mapping[str, Sql], model: Model) -> None:
@@ -89,7 +89,7 @@ class _GivenPins(Pins):
         self._model = model
 
     def of(self, session: Session, name: str) -> Pinned | View:
-        """As for a run; of a table that is not there, its stand-in."""
+        """Return a source as for a run; for a table that does not exist, its stand-in."""
         try:
             return super().of(session, name)
         except Refusal as refusal:
@@ -104,7 +104,7 @@ class _GivenPins(Pins):
 
 
 def as_compiled(config: Any, manifest: Any, unique_id: str) -> str:
-    """The text of a model as a run has it, with its ephemeral models in it."""
+    """Return the text of a model as a run has it, with its ephemeral models in it."""
     from dbt.compilation import Compiler
 
     node = deepcopy(manifest.nodes[unique_id])
@@ -112,7 +112,7 @@ def as_compiled(config: Any, manifest: Any, unique_id: str) -> str:
 
 
 def cte_of(node: Mapping[str, Any]) -> str:
-    """What dbt's CTE of the rows given for a node is called, without what all begin with."""
+    """Return the name of dbt's CTE of a node's given rows, without the prefix common to all."""
     if node["resource_type"] == "source":
         return f"{node['source_name']}__{node['name']}".lower()
     return str(node.get("alias") or node["name"]).lower()

@@ -1,4 +1,4 @@
-"""Where the embedded Spark keeps its tables, and its catalog of them.
+"""Finds the place of the embedded Spark's tables, and of its catalog.
 
 A warehouse may lie in any storage that Hadoop reaches. The adapter's own catalog is a file, so it
 lies in the warehouse only where that is a folder of this machine. Elsewhere it would be known to
@@ -57,7 +57,7 @@ def warehouse_settings(given: Mapping[str, str], root: Path) -> dict[str, str]:
 
 
 def catalog_folder(given: Mapping[str, str], root: Path) -> Path:
-    """The folder of the adapter's own catalog: the warehouse's, or the one that is named.
+    """Return the folder of the adapter's own catalog: the warehouse's, or the one that is named.
 
     Raises DbtRuntimeError where the warehouse is no folder of this machine and none is named.
     """
@@ -79,7 +79,7 @@ def catalog_folder(given: Mapping[str, str], root: Path) -> Path:
 
 
 def folder_of(settings: Mapping[str, str]) -> Path | None:
-    """The folder in which a Spark with these settings has its catalog, if that is the adapter's."""
+    """Return the folder of a Spark's catalog with these settings; None: it is not the adapter's."""
     named = settings.get(CATALOG_FOLDER)
     return local_folder(named) if named else local_folder(settings[WAREHOUSE], settings)
 
@@ -127,7 +127,7 @@ def _elsewhere(warehouse: str) -> DbtRuntimeError:
 
 
 def _meant(warehouse: str) -> str:
-    """What a location that begins like a file's may have been meant to be."""
+    """Return a hint for a location that begins like a file's: the URL that may be meant."""
     if not warehouse.lower().startswith("file:"):
         return ""
     path = warehouse[5:].lstrip("/")
@@ -135,7 +135,7 @@ def _meant(warehouse: str) -> str:
 
 
 def _for_database(given: Mapping[str, str]) -> dict[str, str]:
-    """What Hive needs for a catalog that the profile names, unless the profile says it, too."""
+    """Return Hive's settings for a catalog that the profile names; the profile's go before."""
     settings = catalog_settings(Path("/"))
     url = str(given.get(DATABASE_KEY, ""))
     if url.startswith(_H2):

@@ -1,7 +1,7 @@
-"""The cores of a cluster that one Spark application has, and waits for.
+"""The cores of a cluster that a Spark application has, and the wait for them.
 
 A standalone cluster gives an application all cores that are free, for as long as it lives; the next
-one gets none, and its statements wait without an end and without a word.
+one gets none, and its statements wait endlessly without a message.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ _SPLITS = re.compile(r"\bsplits=(\d+)")
 
 
 def on_a_cluster(master: str | None) -> bool:
-    """Do others than this process work? Not where Spark is one process, nor for a client."""
+    """Return whether other processes execute tasks: false for one process, and for a client."""
     return bool(master) and not str(master).startswith(("local[", "sc://")) and master != "local"
 
 
 def use_own_python(master: str | None) -> None:
     """Let functions in Python run in this environment, whatever `python3` the shell would find.
 
-    PYSPARK_PYTHON goes before; on a cluster the workers have an environment of their own.
+    PYSPARK_PYTHON has precedence; on a cluster the workers have an environment of their own.
     """
     if not on_a_cluster(master):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def await_workers(context: SparkContext) -> None:
-    """Wait some seconds for the first worker; go on without it, and say so until there is one."""
+    """Wait some seconds for the first worker; go on without it, and warn until there is one."""
     if not on_a_cluster(context.master) or _within(PATIENCE, context):
         return
     threading.Thread(target=_tell, args=(context,), name="tapestry-workers", daemon=True).start()
 
 
 def sizes_for(cores: int) -> dict[str, str]:
-    """Settings of a session, for a cluster's cores, that no answer depends on.
+    """Return a session's settings for so many cores; no answer depends on them.
 
     Spark's own 200 parts for each exchange of rows, whatever they are, are 200 tasks of some
     milliseconds each. Where it plans again while a query runs (adaptive execution), it puts small
@@ -69,7 +69,7 @@ def sizes_for(cores: int) -> dict[str, str]:
 
 
 def cores_told(rows: Iterable[Sequence[Any]]) -> int | None:
-    """The cores of a Spark elsewhere, as it cuts a range of numbers for them (`ASKS_CORES`).
+    """Return the cores of a remote Spark, by the splits of a range in its plan (`ASKS_CORES`).
 
     >>> cores_told([("== Physical Plan ==\\n*(1) Range (0, 1, step=1, splits=8)",)])
     8
@@ -81,7 +81,7 @@ def cores_told(rows: Iterable[Sequence[Any]]) -> int | None:
 def sizes_there(
     found: Mapping[str, str], left_alone: Collection[str], explained: Callable[[], Iterable[Any]]
 ) -> dict[str, str]:
-    """The sizes for a session of a server, in which ``found`` is set; none where it is sized."""
+    """Return the sizes for a server's session; none where ``found`` has them set."""
     if _SHUFFLE in found or _SHUFFLE in left_alone:
         return {}
     cores = cores_told(explained())
@@ -89,7 +89,7 @@ def sizes_there(
 
 
 def sizes_here(spark: SparkSession, given: Mapping[str, Any]) -> dict[str, str]:
-    """The sizes for a session over this process's driver; none where Spark is one process."""
+    """Return the sizes for a session over this process's driver; none in a single process."""
     context = spark.sparkContext
     if _SHUFFLE in given or not on_a_cluster(context.master):
         return {}
@@ -97,7 +97,7 @@ def sizes_here(spark: SparkSession, given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def cores_of(context: SparkContext) -> int:
-    """How many cores the application has; as many as it asks for, while it has none."""
+    """Return the application's cores; as many as it asks for, while it has none."""
     java: Any = context._jsc
     if _executors(context) == 0:
         return int(java.sc().conf().get("spark.cores.max", MOST_CORES))
@@ -114,7 +114,7 @@ def _within(seconds: float, context: SparkContext) -> bool:
 
 
 def _executors(context: SparkContext) -> int:
-    """The processes that work for the application; the driver is counted by Spark, too."""
+    """Return the number of executors; Spark counts the driver, too."""
     java: Any = context._jsc
     return int(java.sc().getExecutorMemoryStatus().size()) - 1
 

@@ -1,4 +1,4 @@
-"""The incremental model that a run stands for, written beside dbt's compiled SQL for people."""
+"""Writes the incremental model that is equal to a run beside dbt's compiled SQL, for people."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def write_beside_compiled(
 ) -> Path | None:
     """Write ``target/compiled/<project>/models/<model>.incremental.sql``; None where it fails.
 
-    It is for reading: the run itself takes tau from `tapestry_state`, knows late rows, and does not
-    read this file.
+    The file is for people: the run itself takes tau from `tapestry_state`, knows late rows, and
+    does not read it.
     """
     file = Path(node["original_file_path"]).with_suffix(SUFFIX)
     path = Path(config.project_root, config.target_path, "compiled", node["package_name"], file)
@@ -46,7 +46,7 @@ def write_beside_compiled(
 
 
 def guarded_text(node: Mapping[str, Any], graph: Mapping[str, Any], query: Query) -> str:
-    """The guarded model: Q_M(t) for a first run, Q^I over (tau, t] for every later one."""
+    """Return the guarded model: Q_M(t) for a first run, Q^I over (tau, t] for every later one."""
     names = dbt_names(graph)
     said = {name: names.get(name, name) for name in query.rewriting.sources}
     scans = scans_for(query.rewriting, query.relations, "spark")
@@ -63,7 +63,7 @@ def guarded_text(node: Mapping[str, Any], graph: Mapping[str, Any], query: Query
 
 
 def _of_commits(query: Query) -> tuple[str, ...]:
-    """What is said of a column that no table has."""
+    """Return lines about the column of commit times, which no table has; none if it is unused."""
     if all(pinned.table.commits is None for pinned in query.relations.tables.values()):
         return ()
     return (

@@ -1,1 +1,1 @@
-"""Kinds of models, each in a folder: what only one kind knows stands there."""
+"""Kinds of models, each in a folder with the code that only this kind needs."""

@@ -1,4 +1,4 @@
-"""The kinds of models, by the name of their materialization; each is imported when it is asked for.
+"""The kinds of models, by the name of their materialization; each is imported on first use.
 
 A kind is a folder here, a line in ``KINDS`` and a materialization of a few lines in ``macros``.
 """
@@ -33,13 +33,13 @@ OTHER_NAMES: Mapping[str, str] = {"materialized_view": "maintained"}
 
 
 def kind_named(materialized: object) -> str | None:
-    """The name of the kind that a model of this materialization is run as; None: none of ours."""
+    """Return the name of the kind for a materialization; None: none of ours."""
     name = OTHER_NAMES.get(str(materialized), str(materialized))
     return name if name in KINDS else None
 
 
 def kind_called(name: str) -> Kind:
-    """The kind of this name; KeyError for one that is none."""
+    """Return the kind of this name; raise KeyError for an unknown one."""
     return _made(KINDS[name])
 
 
@@ -65,17 +65,17 @@ def parse_config(
 
 
 def kinds_with(key: str) -> tuple[str, ...]:
-    """The kinds on which a key of ours does something."""
+    """Return the kinds on which a key of ours has an effect."""
     return tuple(kind for kind in KINDS if key in kind_called(kind).keys.rows)
 
 
 def kinds_of_answers() -> tuple[str, ...]:
-    """The kinds whose table is the answer of a query: rows of it can be expected to be so or so."""
+    """Return the kinds whose table is the answer of a query: its rows can have expectations."""
     return kinds_with("expectations")
 
 
 def all_keys() -> dict[str, ConfigKey]:
-    """The keys of all kinds; a key of several has the row of the first of them."""
+    """Return the keys of all kinds; a key of several has the row of the first of them."""
     return {
         name: row for kind in reversed(KINDS) for name, row in kind_called(kind).keys.rows.items()
     }
@@ -84,7 +84,7 @@ def all_keys() -> dict[str, ConfigKey]:
 def prepare(
     session: Session, model: Model, invocation: Invocation, full_refresh: bool = False
 ) -> Decided:
-    """What this invocation's run of a model will do (``run.prepare``), by its kind."""
+    """Plan this invocation's run of a model by its kind (``run.prepare``)."""
     from tapestry.runs.protocol import run
 
     return run.prepare(session, kind_of(model), model, invocation, full_refresh)
@@ -98,7 +98,7 @@ def execute(session: Session, planned: Decided, invocation: Invocation) -> Outco
 
 
 def plan_empty(session: Session, model: Model) -> bool:
-    """What a command that limits its inputs does to the model's table: was an empty one made?"""
+    """Make an empty table for a command that limits its inputs; return whether one was made."""
     from tapestry.runs.protocol import plan_empty
 
     return plan_empty.plan_empty(session, kind_of(model), model)
