@@ -85,7 +85,7 @@ class EmbeddedConnection(SparkConnectionWrapper):
             self.session.interruptAll()
 
     def rollback(self, *args: Any, **kwargs: Any) -> None:
-        """Spark has no transactions over several statements."""
+        """Do nothing: Spark has no transactions over several statements."""
 
     def close(self) -> None:
         """Release the session: Spark keeps it for as long as something here refers to it.

@@ -46,7 +46,7 @@ that refers to a table which the transaction has written to waits for it, and it
 
 
 def warehouse_settings(given: Mapping[str, str], root: Path) -> dict[str, str]:
-    """Spark settings for the warehouse and the catalog of a project.
+    """Return the Spark settings for the warehouse and the catalog of a project.
 
     Raises DbtRuntimeError, with the ways out, where no place for the catalog is known.
     """

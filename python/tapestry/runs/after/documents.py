@@ -187,5 +187,5 @@ def _forget(target: Path, model: Path) -> None:
 
 
 def _safe(name: str) -> str:
-    """A part of a path; dots stay only inside."""
+    """Return a text as a part of a path; dots stay only inside."""
     return _UNSAFE.sub("_", name).strip(".") or "_"

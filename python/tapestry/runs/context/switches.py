@@ -101,7 +101,7 @@ class Switches:
             mark_all_on(session, self.table)
 
     def _changed(self) -> list[QueryRow]:
-        """Rows that the table lacks, or has with another id or priority."""
+        """Return the rows that the table lacks, or has with another id or priority."""
         rows: list[QueryRow] = []
         for model, row in self._planned.items() if not self._unreadable else ():
             there = (self._rows or {}).get(model)

@@ -21,7 +21,7 @@ _CUT = re.compile(r"\.\.\. \d+ more fields")
 
 @dataclass(frozen=True)
 class ColumnType:
-    """A type: of an array, a map or a struct the parts are named as ALTER COLUMN names them."""
+    """A type; the parts of an array, a map or a struct are named as in ALTER COLUMN."""
 
     name: str
     parts: tuple[tuple[str, ColumnType], ...] = ()
@@ -36,7 +36,7 @@ class ColumnType:
 
 
 def read_kind(text: str) -> ColumnType:
-    """A type from the text that Spark writes, or this module.
+    """Return a type from text in the form of Spark, or of this module.
 
     A comma, a colon or an angle bracket in the name of a field is taken for one of the type.
 
@@ -57,7 +57,7 @@ def read_kind(text: str) -> ColumnType:
 
 
 def sql_type(text: str) -> Sql:
-    """A type that Spark told, as it stands in SQL.
+    """Return a type that Spark named, as it stands in SQL.
 
     Raises Refusal where the name of a field makes something else of it.
 
@@ -81,13 +81,13 @@ def _sql_name(name: str) -> Sql:
 
 
 def columns_of_table(session: Session, relation: str) -> Columns:
-    """The columns of a table or view."""
+    """Return the columns of a table or view."""
     name = relation_name(relation)
     return in_full(session, name, columns_in(session.rows(f"DESCRIBE TABLE {name}")))
 
 
 def columns_of_query(session: Session, sql: str) -> Columns:
-    """The columns of a query; reads no data. Raises Spark's own error where it finds one."""
+    """Return the columns of a query; reads no data. Raises Spark's own error for a bad query."""
     return in_full(session, f"({sql}\n)", columns_in(session.rows(f"DESCRIBE QUERY {sql}")))
 
 
@@ -116,7 +116,7 @@ def in_full(session: Session, relation: str, columns: Columns) -> Columns:
 
 
 def quoted(name: str) -> str:
-    """A name, in backticks where it needs them."""
+    """Return a name, in backticks where it needs them."""
     return identifier(name) if needs_quotes(name) else name
 
 

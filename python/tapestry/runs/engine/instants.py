@@ -35,7 +35,7 @@ UTC_NAMES = ("utc", "z", "etc/utc", "gmt")
 
 
 def parse_length(value: Any, key: str) -> timedelta:
-    """A length of time: ``1 hour``, ``30s``, ``1 day 12 hours``; not negative.
+    """Return a length of time: ``1 hour``, ``30s``, ``1 day 12 hours``; not negative.
 
     Raises ConfigurationError, which names ``key``.
 
@@ -72,7 +72,7 @@ def parse_every(value: Any, key: str) -> timedelta:
 
 
 def parse_instant(value: Any, key: str, zone: tzinfo = timezone.utc) -> datetime:
-    """An instant in UTC from ISO text, a date or a datetime; without an offset it is in ``zone``.
+    """Return an instant in UTC from ISO text, a date or a datetime; ``zone`` if it has none.
 
     Raises ConfigurationError, which names ``key``.
 
@@ -107,7 +107,7 @@ def instant_of(local: datetime, zone: tzinfo) -> datetime | None:
 
 
 def parse_zone(name: str) -> tzinfo:
-    """The time zone of a Spark session by its name.
+    """Return the time zone of a Spark session by its name.
 
     Raises ConfigurationError for a name that this machine does not know.
     """
@@ -129,7 +129,7 @@ def parse_zone(name: str) -> tzinfo:
 
 
 def show(instant: datetime | None) -> str:
-    """An instant as people read it, in UTC.
+    """Return an instant as people read it, in UTC.
 
     >>> show(datetime(2026, 3, 1, 12, tzinfo=timezone.utc)), show(None)
     ('2026-03-01 12:00:00', '-infinity')

@@ -24,7 +24,7 @@ _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 
 def local_folder(location: str, settings: Mapping[str, Any] | None = None) -> Path | None:
-    """The folder of this machine that Hadoop takes a location for; None where it is none.
+    """Return the folder of this machine that a location means to Hadoop; None: it is none.
 
     Hadoop reads a location letter by letter: nothing is decoded, the scheme is in lower case, and
     a ``file:`` URL has no host. ``settings`` of Spark say where a location without a scheme lies.
@@ -61,7 +61,7 @@ def same_location(one: str, other: str) -> bool:
 
 
 def own_catalog(settings: Mapping[str, Any]) -> str:
-    """The catalog that Spark's settings name themselves, for people; '' where they name none.
+    """Return the catalog that Spark's settings name themselves, for people; '' for none.
 
     >>> own_catalog({"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:h2:tcp://host/c;PASSWORD=x"})
     'jdbc:h2:tcp://host/c'

@@ -207,7 +207,7 @@ def check_seal(seal: str | None, values: Sequence[Any]) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value in a message: short, without control characters, a text in quotes.
+    """Return a value for a message: short, without control characters, a text in quotes.
 
     >>> shown("a\\x1b[2J"), shown(float("nan")), len(shown("x" * 10**6))
     ("'a\\\\x1b[2J'", 'nan', 60)

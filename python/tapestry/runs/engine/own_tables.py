@@ -36,7 +36,7 @@ that is new reads the commits since the last one at once.
 
 
 def in_schema_of(table: str, name: str) -> str:
-    """The name of another table in the schema of one.
+    """Return the name of another table in the schema of one.
 
     >>> in_schema_of("demo.tapestry_state", "other"), in_schema_of("tapestry_state", "other")
     ('demo.other', 'other')

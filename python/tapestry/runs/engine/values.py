@@ -17,9 +17,9 @@ _NESTED = json.JSONDecoder()
 
 
 def as_list(value: Any) -> list[Any]:
-    """An array, as such or as text; [] for anything else.
+    """Return an array, as such or as text; [] for anything else.
 
-    Of a text the items are texts (or None) where they are so written; numbers and nested ones come
+    The items of a text are texts (or None) where they are so written; numbers and nested ones come
     as JSON has them.
 
     >>> as_list('["id","a,b","c"d",null]'), as_list("[]"), as_list("[1,2]"), as_list(None)
@@ -48,7 +48,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def as_map(value: Any) -> dict[str, Any]:
-    """A map, as such or as text; {} for anything else.
+    """Return a map, as such or as text; {} for anything else.
 
     A value that is JSON itself, as Delta's history holds some, comes as its text.
 

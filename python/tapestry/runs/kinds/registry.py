@@ -51,7 +51,7 @@ def _made(place: str) -> Kind:
 
 
 def kind_of(model: Model) -> Kind:
-    """How a model's runs are planned."""
+    """Return the kind of a model, which plans its runs."""
     return kind_called(model.materialized)
 
 

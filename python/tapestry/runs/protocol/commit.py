@@ -127,7 +127,7 @@ def close(session: Session, state_table: str, row: StateRow, columns: int) -> No
 
 
 def concurrent(row: StateRow) -> ConcurrentRun:
-    """The error of a run that another run of the same model overtook."""
+    """Return the error of a run that another run of the same model overtook."""
     return ConcurrentRun(
         f"another run of {row.model} committed first; its rows are there, nothing is lost or twice",
         hint="run again: the next run goes on from there",

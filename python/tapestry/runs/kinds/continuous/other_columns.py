@@ -108,7 +108,7 @@ def _tree(canonical: str) -> exp.Query | None:
 
 
 def _listed(tree: exp.Expr) -> set[str]:
-    """The names of all columns in select lists."""
+    """Return the names of all columns in select lists."""
     selects = tree.find_all(exp.Select)
     return {item.alias_or_name.lower() for select in selects for item in select.expressions}
 

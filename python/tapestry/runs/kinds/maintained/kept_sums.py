@@ -96,7 +96,7 @@ class SumsOfRun:
     asked: bool
 
     def first(self, last: StateRow | None = None) -> KeptSums | None:
-        """Compute them over the present sources; None: they are not kept.
+        """Compute the sums over the present sources; None: they are not kept.
 
         If those of the ``last`` run were too many, they are still taken to be.
         """
@@ -115,7 +115,7 @@ class SumsOfRun:
         return _bounded(KeptSums(summed, types, tuple(found)))
 
     def anew(self, last: StateRow) -> KeptSums | None:
-        """Compute them over the present sources if the last run had no reason to keep any."""
+        """Compute the sums over the present sources if the last run had no reason to keep any."""
         return self.first() if OWN not in last.after.own else None
 
     def go_on(self, last: StateRow) -> bool:
