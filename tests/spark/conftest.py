@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
+from tests.one_feed import mixed_up
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.log_store import use_links
@@ -79,17 +80,22 @@ class SparkSql:
 
     def run(self, sql: str) -> None:
         """Execute a statement."""
-        self.texts.append(sql)
+        self.note(sql)
         self.spark.sql(sql)
+
+    def note(self, sql: str) -> None:
+        """Remember a text; it must not read a table's feed in a way that Spark 4.1 mixes up."""
+        assert not mixed_up(sql), f"Spark reads one of these in the place of the other: {sql}"
+        self.texts.append(sql)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Execute a query and return its rows."""
-        self.texts.append(sql)
+        self.note(sql)
         return [tuple(row) for row in self.spark.sql(sql).collect()]
 
     def frame(self, sql: str) -> Any:
         """A dataframe, as the embedded session gives one."""
-        self.texts.append(sql)
+        self.note(sql)
         return self.spark.sql(sql)
 
     def planned_once(self) -> AbstractContextManager[None]:

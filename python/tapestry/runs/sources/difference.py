@@ -211,8 +211,8 @@ def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt, feeds: FeedViews)
 def feed_of(table: DeltaSource, first: int, last: int) -> str:
     """Return the change feed of these versions, as it stands behind FROM.
 
-    In a statement that also reads the table itself, the table is read at a version: of a table
-    without one Spark 4.1 takes the feed, or of the feed the table, whichever it has found first.
+    A statement has one feed of a table, and reads the table itself at a version: of two feeds, or
+    of a feed and a table without a version, Spark 4.1 takes the first one in the place of both.
     """
     return f"table_changes({string(relation_name(table.name))}, {first:d}, {last:d})"
 

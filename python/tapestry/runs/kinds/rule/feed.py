@@ -278,14 +278,16 @@ class FeedWindow:
         if not odd or config.on_overwrite == "fire":
             return ""
         names = identifiers(column.name for column in table.columns)
-        parts, first = [diffs.told_apart(odd)], window.after + 1
-        for version in (*odd, window.until + 1):
-            if first < version:
-                parts.append(
-                    f"SELECT {names}, _change_type, _commit_version"
-                    f" FROM {feed_of(table, first, version - 1)}"
-                )
-            first = version + 1
+        parts = [diffs.told_apart(odd)]
+        others = sorted({one.version for one in window.commits} - set(odd))
+        if others:
+            listed = ", ".join(map(str, odd))
+            # One feed of all of them: two feeds of a table in a statement are one to Spark 4.1.
+            parts.append(
+                f"SELECT {names}, _change_type, _commit_version"
+                f" FROM {feed_of(table, others[0], others[-1])}"
+                f" WHERE _commit_version NOT IN ({listed})"
+            )
         return f"({' UNION ALL '.join(parts)})"
 
 
