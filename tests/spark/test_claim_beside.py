@@ -13,8 +13,10 @@ from tests.marks import more
 from tests.runs.state_rows import other
 from tests.spark.run_world import ALL, World, at
 from tests.spark.test_commit_once import Killed
+from tests.spark.test_maintained import Shop, into, order
 
 from tapestry.errors import AssumptionWrong, ConcurrentRun
+from tapestry.runs.kinds.maintained import few_rows
 from tapestry.runs.kinds.registry import execute
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol import claiming, crash, run
@@ -64,6 +66,44 @@ def test_rows_are_computed_while_the_run_is_claimed(
     execute(world.session, planned, world.invocation(10))
     assert world.states("n") == [(1,), (2,)]
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 6.0), (5, 9.0)]
+
+
+def test_a_whole_answer_is_computed_while_the_run_is_claimed(
+    session: Any, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same of a maintained model all of whose rows are written; killed, it has no commit."""
+    shop = Shop(session, schema).create()
+    monkeypatch.setattr(few_rows, "FEW", 0)
+    into(shop, order(1, 1), order(2, 2))
+    most = "select cust, max(amount) as m from {s}.orders group by cust"
+    model = shop.maintained(most, refresh="full", verify="off")
+    shop.run(model, 10)
+    staged = Event()
+
+    def slow_claim(*arguments: Any) -> bool:
+        assert staged.wait(LONG)
+        return claim(*arguments)
+
+    def point(here: str) -> None:
+        if here == "staged":
+            staged.set()
+        if here == "ready" and shop.states("n") == [(1,), (2,), (3,)]:
+            raise Killed(here)
+
+    monkeypatch.setattr(claiming, "claim", slow_claim)
+    monkeypatch.setattr(crash, "point", point)
+    into(shop, order(3, 2, amount=7))
+    assert str(shop.run(model, 20)) == "2 rows; full: ASKED"
+    before = shop.table()
+    assert before == shop.answer(model, 20)
+    into(shop, order(4, 2, amount=8))
+    with pytest.raises(Killed):
+        shop.run(model, 30)
+    assert shop.table() == before
+    monkeypatch.undo()
+    shop.recall = type(shop.recall)()  # another process
+    shop.run(model, 40)
+    assert shop.table() == shop.answer(model, 40)
 
 
 @pytest.mark.parametrize("verify", [more("sample"), "off"])

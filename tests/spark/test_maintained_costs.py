@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +12,10 @@ from tests.spark.test_maintained import COUNTS, Shop, into, order
 
 from tapestry.runs.kinds.maintained import (
     cheaper,
+    few_rows,
     kept_sums,
     plan_run,
+    query,
     source_versions,
     table_change,
 )
@@ -73,6 +77,73 @@ def test_a_whole_answer_is_compared_where_somebody_sees_what_changes(
     assert told == ["2 rows; full: ASKED", one, one, one]
     for model in models[:3]:
         assert shop.table(model.name) == shop.answer(model, 20)
+
+
+def test_many_changed_rows_of_a_tiny_table_are_not_looked_for_one_by_one(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One statement tells that they are many; where somebody reads them they are found."""
+    monkeypatch.setattr(few_rows, "FEW", 2)
+    most = "select cust, max(amount) as m from {s}.orders group by cust"
+    alone = shop.maintained(most, "alone", refresh="full", verify="off")
+    read = replace(shop.maintained(most, "read", refresh="full", verify="off"), feeds=True)
+    into(shop, order(1, 1), order(2, 2), order(3, 3))
+    told: list[list[str]] = []
+    asked: list[int] = []
+    for seconds in (10, 20, 30, 40):
+        told.append([])
+        for model in (alone, read):
+            shop.session.texts.clear()
+            told[-1].append(str(shop.run(model, seconds)))
+            asked.append(len(shop.session.texts))
+            assert shop.table(model.name) == shop.answer(model, seconds)
+        changed = (1, 2, 3) if seconds == 10 else (1,)
+        if seconds < 30:
+            into(shop, *(order(seconds + n, n, amount=seconds + 90) for n in changed))
+    one = "0 inserted, 1 updated, 0 deleted; full: ASKED"
+    assert told[1] == ["3 rows; full: ASKED", one.replace("1 updated", "3 updated")]
+    assert told[2] == [one, one]
+    assert told[3] == ["nothing new", "nothing new"]
+    assert asked[2] < asked[3]
+
+
+def test_a_run_over_little_is_planned_and_carried_out_as_one(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each exchange that Spark plans again while it runs is a job more, in Delta's log too."""
+    inside: list[bool] = []
+    outside: list[str] = []
+
+    @contextmanager
+    def heed() -> Iterator[None]:
+        inside.append(True)
+        yield
+        inside.pop()
+
+    class Watched(type(shop.session)):  # type: ignore[misc]
+        def rows(self, sql: str) -> Any:
+            if not inside:
+                outside.append(sql)
+            return super().rows(sql)
+
+    watched = Watched(shop.session.spark)
+    watched.can = replace(watched.can, for_little=heed)
+    into(shop, order(1, 1), order(2, 2))
+    model = shop.maintained(COUNTS, "counts", refresh="auto", verify="off")
+    shop.run(model, 10)
+    into(shop, order(3, 2, amount=7))
+    told = []
+    for limit, change in ((query.LITTLE, order(4, 2)), (0, order(5, 1))):
+        monkeypatch.setattr(query, "LITTLE", limit)
+        into(shop, change)
+        outside.clear()
+        invocation = shop.invocation(20 + len(told))
+        execute(watched, prepare(watched, model, invocation, False), invocation)
+        told.append([sql for sql in outside if "DESCRIBE" not in sql and "tapestry_" not in sql])
+        assert not inside
+        assert shop.table(model.name) == shop.answer(model, 30)
+    assert not told[0]
+    assert told[1]
 
 
 def test_what_costs_less_is_weighed_by_changes_keys_and_past_runs(

@@ -10,7 +10,7 @@ from tapestry.errors import NotRunYet, Refusal
 from tapestry.quoting import Sql, relation_name
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.session import Session, for_little
 from tapestry.runs.kinds.maintained.bring_to_state import adopting, rewinding
 from tapestry.runs.kinds.maintained.config import KEYS
 from tapestry.runs.kinds.maintained.explain import explain
@@ -41,7 +41,8 @@ class Maintained:
         """Return the plan; writes nothing. Raises one of the errors of ``tapestry.errors``."""
         query = read_query(session, model, invocation)
         standing, asked = stand_or_replace(session, model, invocation, full_refresh)
-        return NextRun(session, model, invocation, standing, query, asked).plan()
+        with for_little(session, query.little):
+            return NextRun(session, model, invocation, standing, query, asked).plan()
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
         """Raise the Refusal that a run would raise for the model's text, without reading data."""

@@ -32,7 +32,7 @@ from tapestry.runs.query.holding import SMALL
 from tapestry.runs.tables.state_row import Position, StateRow
 
 TINY = 2**20
-"""Bytes of a table that is compared with its whole answer in less time than it is written."""
+"""Bytes of a table up to which the few rows that differ are looked for before all are written."""
 NEVER_A_FAILURE = (Reason.FIRST_RUN, Reason.ASKED)
 """Reasons that ``refresh: incremental`` does not mind."""
 
@@ -137,11 +137,12 @@ class NextRun:
             self.refuse_full(whole)
             sums = self.sums.first(last)
         if isinstance(told, Whole):
-            if (sums is None and not self.shows_changes) or self.query.uncomparable:
+            found = self.by_answer(sums, comparing)
+            if found is None:
                 comparing.views.release()
                 row = replace(row, after=self.after(sums, row.n))
-                return self.writes(row, told).overwriting()
-            told = comparing.with_answer("" if sums is None else self.sums.answer(sums))
+                return self.writes(row, told).overwriting(self.session.can.keeps_memory())
+            told = found
         rejecting = row.n if told.kept_out else self.rejected.since(last)
         row = replace(row, after=self.after(sums, rejecting))
         if told.empty:
@@ -209,15 +210,23 @@ class NextRun:
         """Whether the table is small enough to be compared with the whole answer."""
         return self.standing.target is not None and self.target_size <= SMALL
 
-    @property
-    def shows_changes(self) -> bool:
-        """Return whether a whole answer writes only the rows that differ.
+    def by_answer(self, sums: KeptSums | None, comparing: Comparing) -> TableChange | None:
+        """The rows in which the whole answer differs from the table; None: all rows are written.
 
-        Readers of the table's changes then see no others, and rows that stay keep the instant at
-        which they were written. Without such readers, finding them costs more than writing all.
+        Who reads the table by its changes sees no others then, and rows that stay keep the instant
+        at which they were written. Where nobody does, to find them costs more than to write all,
+        but for few rows of a tiny table, which one statement tells.
         """
-        read = is_followed(self.model) or bool(self.query.stamps)
-        return self.small and (read or self.target_size <= TINY)
+        if self.query.uncomparable:
+            return None
+        if sums is not None:
+            return comparing.with_answer(self.sums.answer(sums))
+        tiny = self.target_size <= TINY
+        if self.small and (is_followed(self.model) or self.query.stamps):
+            return comparing.with_answer()
+        if not (self.small and tiny):
+            return None
+        return comparing.with_answer() if self.query.declared.drops else comparing.few_of_answer()
 
     def unchanged(self, last: StateRow, row: StateRow, comparing: Comparing) -> Plan:
         """Plan a run without changed rows: it writes nothing, or, after long, an empty commit."""

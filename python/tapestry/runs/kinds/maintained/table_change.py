@@ -141,11 +141,18 @@ class Comparing:
 
         ``answer``: a SELECT that gives it otherwise than by the definition.
         """
+        return self._change(self._whole_sides(answer), few=True)
+
+    def few_of_answer(self) -> TableChange | None:
+        """The same where few rows change; None: they are not so few, or not to be named."""
+        return self._named(self._whole_sides())
+
+    def _whole_sides(self, answer: str = "") -> list[str]:
+        """All rows of the table and of the answer, with their signs."""
         names = identifiers(self.query.names)
         answer = self.apart(answer or self.query.answer(self.t))
         old = f"SELECT {names}, -1 AS {DELTA} FROM {self.before}"
-        new = f"SELECT {names}, 1 AS {DELTA} FROM ({answer})"
-        return self._change([old, new], few=True)
+        return [old, f"SELECT {names}, 1 AS {DELTA} FROM ({answer})"]
 
     def _sides(self, arm: KeptArm, texts: Texts) -> Iterator[str]:
         """Yield the old and the new rows of an arm's keys that can differ, with their signs."""
@@ -188,12 +195,11 @@ class Comparing:
     def _change(self, sides: Sequence[str], few: bool) -> TableChange:
         """Return the change; ``few``: rows may be few, with all copies of each in the sides."""
         names = identifiers(self.query.names)
-        both = " UNION ALL ".join(f"({side}\n)" for side in sides)
         said = self.query.declared
-        few = few and not said.drops
-        found = few_rows(self.session, self.query.columns, both, Sql(DELTA)) if few else None
-        if found is not None and not (self.query.stamps and found.some_stay):
-            return TableChange("", (), *found.counts(self._shown_key()), few=found)
+        named = self._named(sides) if few and not said.drops else None
+        if named is not None:
+            return named
+        both = _together(sides)
         change = self.views.keep(
             f"SELECT {names}, sum({DELTA}) AS {DELTA} FROM ({both}) GROUP BY {names}"
             f" HAVING sum({DELTA}) <> 0"
@@ -221,6 +227,14 @@ class Comparing:
         updated = self._updated(change) if came and went else 0
         counts = (int(came) - updated, updated, int(went) - updated)
         return TableChange(change, hashes, *counts, kept_out=kept_out)
+
+    def _named(self, sides: Sequence[str]) -> TableChange | None:
+        """The changed rows with their values, where they are few; None: they are not."""
+        both = _together(sides)
+        found = few_rows(self.session, self.query.columns, both, Sql(DELTA))
+        if found is None or (self.query.stamps and found.some_stay):
+            return None
+        return TableChange("", (), *found.counts(self._shown_key()), few=found)
 
     def _updated(self, change: str) -> int:
         """Return how many rows replace others with their key, where the table shows keys."""
@@ -253,6 +267,11 @@ def row_hash(names: Sequence[str]) -> Sql:
 def at_version(name: str, version: int) -> Sql:
     """Return a table at a version, as it stands behind FROM."""
     return Sql(f"{relation_name(name)} VERSION AS OF {version:d}")
+
+
+def _together(sides: Sequence[str]) -> str:
+    """The rows of several SELECTs."""
+    return " UNION ALL ".join(f"({side}\n)" for side in sides)
 
 
 def _signed(text: str, names: Sequence[str], own: Sequence[str], sign: int) -> str:

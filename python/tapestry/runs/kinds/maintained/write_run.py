@@ -19,7 +19,7 @@ from tapestry.runs.protocol.plan import Figures, Planned, Proof, Told
 from tapestry.runs.protocol.refreshed import INCREMENTAL, Refreshed
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.protocol.writing import Creation, Overwriting
-from tapestry.runs.query.holding import NOTHING_HELD, Holding
+from tapestry.runs.query.holding import NOTHING_HELD, Holding, hold_rows
 from tapestry.runs.sources.difference import FEED
 from tapestry.runs.tables.state_row import StateRow
 
@@ -60,15 +60,21 @@ class WriteRun:
             told=Told(warnings, self.figures()),
         )
 
-    def overwriting(self) -> Planned:
-        """Plan to replace all rows by the whole answer."""
+    def overwriting(self, in_memory: bool) -> Planned:
+        """The whole answer in the place of all rows.
+
+        ``in_memory``: small and unchecked rows are computed while the run is claimed.
+        """
+        beside = in_memory and self.query.little and not self.query.declared.checks
+        holding = hold_rows(NOTHING_HELD) if beside else NOTHING_HELD
         return Planned(
             self.row,
-            self.new_rows(self.answer, self.anew),
+            self.new_rows(self.answer, self.anew, holding),
             Overwriting(self.row, self.query.written),
             self.state_table,
             proof=self.proof(""),
             circumstances=self.standing.circumstances,
+            little=self.query.little,
             told=Told(self.weighed.warned(self.whole), self.figures()),
         )
 
@@ -86,6 +92,7 @@ class WriteRun:
             self.state_table,
             proof=self.proof(stays, verification),
             circumstances=self.standing.circumstances,
+            little=self.query.little,
             told=Told(self.weighed.warned(self.whole), self.figures(change)),
         )
 
