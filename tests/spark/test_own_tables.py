@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from tests.spark.run_world import ALL, World, delete_folder
 
-from tapestry.runs.engine.own_tables import CHECKPOINTS, create_own, lost_own
+from tapestry.runs.engine.own_tables import (
+    CHECKPOINTS,
+    INDEXED,
+    OwnTable,
+    append_own,
+    create_own,
+    lost_own,
+)
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.protocol.log import write_checks, write_log
 
@@ -26,6 +34,19 @@ def test_a_table_is_made_once_and_seldom_writes_a_checkpoint(session: Any, schem
     assert files == [(11,)]
     log = session.spark._jvm.java.io.File(told["location"].removeprefix("file:") + "/_delta_log")
     assert not [file for file in log.list() if "checkpoint" in file]
+
+
+def test_few_columns_of_a_bookkeeping_table_have_statistics(session: Any, schema: str) -> None:
+    """An aggregate over each is planned at each commit; whose a row is finds its file."""
+    names = [f"c{n}" for n in range(INDEXED + 3)]
+    own = OwnTable(f"{schema}.own", dict.fromkeys(names, "BIGINT"), "ours")
+    append_own(session, own, [dict.fromkeys(names, "1")])
+    place = session.spark.sql(f"DESCRIBE DETAIL {own.name}").first()["location"]
+    (log,) = (
+        session.spark.read.json(f"{place}/_delta_log/*1.json").where("add is not null").collect()
+    )
+    assert sorted(json.loads(log["add"]["stats"])["minValues"]) == names[:INDEXED]
+    assert json.loads(log["add"]["stats"])["numRecords"] == 1
 
 
 def test_a_table_whose_folder_was_deleted_is_made_again(session: Any, schema: str) -> None:

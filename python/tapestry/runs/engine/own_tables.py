@@ -33,6 +33,15 @@ CHECKPOINTS = 50
 Every run of every model commits here, and a checkpoint takes as long as several commits; a process
 that is new reads the commits since the last one at once.
 """
+INDEXED = 5
+"""So many columns of a bookkeeping table have statistics in its log: they say whose a row is.
+
+Delta plans an aggregate over every column with statistics at each commit, longer than it takes to
+write the row.
+"""
+FEW_STATISTICS: Mapping[str, str] = MappingProxyType(
+    {"delta.dataSkippingNumIndexedCols": str(INDEXED)}
+)
 
 
 def in_schema_of(table: str, name: str) -> str:
@@ -130,7 +139,7 @@ class OwnTable:
             if lost_own(session, self.name, error):
                 if not makes:
                     raise
-                create_own(session, self.name, self.columns, self.comment)
+                create_own(session, self.name, self.columns, self.comment, FEW_STATISTICS)
             elif self.added and lacks_column(error):
                 widen_own(session, self.name, self.added)
             else:
