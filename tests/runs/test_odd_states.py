@@ -40,7 +40,7 @@ FREE = ("failed_at", "begin", "last_begin", "began")
 instants = st.datetimes(timezones=st.just(timezone.utc))
 names = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8)
 pins = st.dictionaries(
-    names, st.builds(Pin, names, st.integers(0, MOST), st.booleans()), max_size=3
+    names, st.builds(Pin, names, st.integers(-1, MOST), st.booleans()), max_size=3
 )
 
 

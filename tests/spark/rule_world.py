@@ -56,7 +56,12 @@ class Rules(AnyTables):
         return prepare(self.session, model, invocation)
 
     def now(self, model: Model, later: float = 0, full_refresh: bool = False) -> Outcome:
-        """Run a model as of the machine's clock, or so many seconds later."""
+        """Run a model as of the machine's clock, or so many seconds later.
+
+        Every second run is that of a process which remembers nothing.
+        """
+        if len(self.invocations) % 2:
+            self.recall = type(self.recall)()
         clock = Clock(now_utc() + timedelta(seconds=later), True)
         state = f"{self.schema}.tapestry_state"
         invocation = Invocation("test", clock, state, "UTC", self.recall)

@@ -134,7 +134,8 @@ def _pin(name: str, source: str, one: Any) -> Pin:
         inner = Fields({"name": source, "id": one[0], "version": one[1]})
         try:
             inner.text("name")
-            return Pin(inner.text("id"), inner.whole("version"), len(one) == 3)
+            # A rule that looks at the first commit begins after version -1.
+            return Pin(inner.text("id"), inner.whole("version", -1), len(one) == 3)
         except Odd:
             pass
     raise Odd(f"{name} is no pin of {shown(source)} but {shown(one)}")

@@ -4,5 +4,5 @@ config      the keys of a rule
 triggers    the table that it looks at, and the queries in its text
 events      the commits that trigger it
 plan_run    the next run: the commits since the last one, evaluated all at once
-write_run   what the run writes: bound rows, and firings (``runs.tables.firings``)
+firings     the table of firings, whose heads the actions read
 """

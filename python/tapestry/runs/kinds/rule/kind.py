@@ -9,7 +9,7 @@ from tapestry.errors import NotRunYet, Refusal
 from tapestry.quoting import Sql
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.session import Session, for_little
 from tapestry.runs.kinds.rule.baseline import begins_at_baseline
 from tapestry.runs.kinds.rule.config import KEYS
 from tapestry.runs.kinds.rule.explain import explain_rule
@@ -44,7 +44,8 @@ class Rule:
         model = begins_at_baseline(session, model, invocation)
         rule = read_rule(session, model, invocation)
         standing = stand(session, model, invocation, full_refresh)
-        return NextRuleRun(session, model, invocation, standing, rule).plan()
+        with for_little(session, rule.little):
+            return NextRuleRun(session, model, invocation, standing, rule).plan()
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
         """Refuse nothing: a rule is read over the table that triggers it."""

@@ -75,8 +75,7 @@ class NextRuleRun:
         following = following_row(self.model, row, self.standing, self.position())
         try:
             window = source.following(row)
-            same = all(row.after.own.get(name) == one for name, one in self.told.items())
-            if same and window.empty:
+            if self.is_same(row) and window.empty:
                 return Nothing(self.model, self.invocation.clock.instant)
             return self.evaluate(following, window)
         except ChangesGone as error:
@@ -90,6 +89,11 @@ class NextRuleRun:
                 "; derived tables are built again when they run" if how == REBUILD else "",
             )  # fmt: skip
             return self.evaluate(following, source.passing(row), how == REBUILD)
+
+    def is_same(self, row: StateRow) -> bool:
+        """Is the rule the one of the last run? Another one is looked at before a commit comes."""
+        told = all(row.after.own.get(name) == one for name, one in self.told.items())
+        return told and row.after.canonical == self.rule.canonical
 
     @property
     def source(self) -> ChangesSource:
@@ -149,4 +153,5 @@ class NextRuleRun:
         except BaseException:
             views.release()
             raise
-        return WriteRule(self.session, self.model, self.standing, state, row).planned(found, views)
+        write = WriteRule(self.session, self.model, self.standing, state, row)
+        return replace(write.planned(found, views), little=self.rule.little)
