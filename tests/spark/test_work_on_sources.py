@@ -37,7 +37,7 @@ WORK = {
     "overwrite by the same": ("insert overwrite {t} select * from {t}",),
     "replace where": ("insert into {t} replace where cust = 1 values (1, 1, 77), (9, 1, 9)",),
     "replace": ("create or replace table {t} using delta as select 1 id, 2 cust, 3 amount",),
-    "restore": ("delete from {t} where id < 3", "restore table {t} to version as of 1"),
+    "restore": ("delete from {t} where id < 3", "restore table {t} to version as of {now}"),
     "drop and create": (
         "drop table {t}", "create table {t} using delta as select 4 id, 2 cust, 3 amount",
     ),
@@ -126,7 +126,9 @@ def test_work_on_a_source(
     works.sort(key=lambda work: work == "new column")  # the others name no more columns than these
     for place, work in enumerate(works):
         odd.do(f"insert into {{s}}.odd (id, cust, amount) values {rows}")
-        odd.do(*(one.replace("{t}", "{s}.odd") for one in WORK[work]))
+        ((now, *_),) = odd.session.rows(f"describe history {odd.schema}.odd limit 1")
+        named = (one.replace("{t}", "{s}.odd").replace("{now}", str(now)) for one in WORK[work])
+        odd.do(*named)
         try:
             odd.agree(models, 20 + place)
         except Exception as error:
