@@ -200,7 +200,7 @@ def counts_of(waiting: WaitingFirings) -> dict[str, dict[str, list[int]]]:
                 rules=[replace(rule, after=after) for rule in waiting.rules],
             )
             ((batches, rows),) = asked.session.rows(
-                f"{asked.done()}SELECT count(*), sum(rows) FROM ({asked.formed(asked.newest())})"
+                f"{asked.done()}SELECT count(*), sum(rows) FROM ({asked.formed()})"
             )
             found[unit][f"{delay:g}"] = [int(batches), int(rows)]
             print("counted", unit, delay, batches, rows, flush=True)

@@ -195,6 +195,7 @@ SAMPLE = {
     "on_dead": "block",
     "writes": ["prices"],
     "merge_on": ["id"],
+    "separable": True,
     "refresh": "full",
     "full_above": 0.5,
     "unique_key": "id",

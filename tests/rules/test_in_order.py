@@ -13,7 +13,7 @@ from tests.seeds import seeds
 
 from tapestry.runs.kinds.action.in_order import BatchesInOrder
 from tapestry.runs.kinds.action.waves import in_waves
-from tapestry.runs.tables.batches import DONE, FAILED, WAITS, ActionBatch, BatchEvent
+from tapestry.runs.tables.action_batch import DONE, FAILED, WAITS, ActionBatch, BatchEvent
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 

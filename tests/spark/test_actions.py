@@ -23,6 +23,7 @@ from tapestry.errors import (
 from tapestry.instants import now_utc
 from tapestry.runs.kinds.action import perform
 from tapestry.runs.protocol.crash import ACTION_POINTS, POINTS
+from tapestry.runs.tables.batches import BatchesOfAction, batches_table
 
 pytestmark = pytest.mark.more
 
@@ -113,6 +114,35 @@ def test_a_batch_that_fails_is_tried_again_and_then_dead(world: Rules) -> None:
     assert events == [("claimed", 1), ("failed", 1), ("dead", 2)]
 
 
+def test_a_replay_executes_only_what_has_not_landed(world: Rules) -> None:
+    """Each statement of a batch lands once, whatever the number of its replays."""
+    world.do("create table {s}.second (id int, v int) using delta")
+    add = "insert into {s}.second select id, v from matches"
+    rule = inserted(world)
+    broken = world.action("a", f"{ADD};{add} where raise_error('no') is null", "r", attempts=1)
+    world.now(rule)
+    world.now(broken)
+    world.do("insert into {s}.t values (1, 1)")
+    world.now(rule)
+    for _ in range(2):
+        with pytest.raises(ActionFailed):
+            world.now(broken)
+        replay(world)
+    world.now(world.action("a", f"{ADD};{add}", "r", attempts=1))
+    assert (logged(world), world.rows("select * from {s}.second")) == ([(1, 1)], [(1, 1)])
+
+
+def replay(world: Rules) -> None:
+    """Do what `tapestry rules replay` does of the only dead batch."""
+    table = batches_table(f"{world.schema}.tapestry_state")
+    batches = BatchesOfAction(world.session, table, f"{world.schema}.a")
+    life = batches.life()
+    assert life is not None
+    (dead,) = (one for one in batches.unfinished(life) if one.event.what == "dead")
+    assert batches.claim_replay(life, dead, now_utc()) is not None
+    batches.note_events(life, [dead.became("replayed", now_utc(), 0)])
+
+
 def test_after_a_dead_batch_others_go_on(world: Rules) -> None:
     sql = "insert into {s}.log select id, if(v > 0, v, raise_error('too low')) from matches"
     rule, action = inserted(world), world.action("a", sql, "r", unique_on="id", attempts=1)
@@ -180,7 +210,7 @@ def test_begin_says_which_commits_come_first(world: Rules) -> None:
         (ConfigurationError, "does not say when", {}),
         (ConfigurationError, "no query called big", {"when": "inserted", "if": ["big"]}),
         (ConfigurationError, "binds nothing", {"when": "inserted", "if": []}),
-        (ConfigurationError, "no place", {"when": "inserted", "begin": "yesterday"}),
+        (ConfigurationError, "is not an instant", {"when": "inserted", "begin": "yesterday"}),
         (ReservedName, "called new", {"when": "inserted", "bind_as": "new"}),
     ],
 )

@@ -18,7 +18,7 @@ from tapestry.runs.kinds.action import perform, spent_rows
 from tapestry.runs.kinds.action.perform import BatchRound
 from tapestry.runs.kinds.action.rules_read import read_rules
 from tapestry.runs.protocol.crash import REMOVAL_POINTS
-from tapestry.runs.tables.batches import DROPPED
+from tapestry.runs.tables.action_batch import DROPPED
 
 pytestmark = pytest.mark.more
 
@@ -98,7 +98,8 @@ def test_an_action_that_waits_holds_all_from_there_on(world: Keeping) -> None:
     world.now(single)
     assert world.left == [[], [], [1]]
     world.put("(1, 1)", "(2, 2)", "(1, 3)")
-    assert str(world.now(world.added("single", max_batches=1))) == "1 batch of 1 firing"
+    told = str(world.now(world.added("single", max_batches=1)))
+    assert told == "1 batch of 1 firing; max_batches is reached, more are due"
     world.now(action)
     assert world.left[:2] == [[3, 4]] * 2
     world.now(single)

@@ -129,3 +129,13 @@ def test_a_rule_that_is_added_begins_with_what_comes(
     sums.now(second)
     sums.now(both)
     assert total(sums) == [("a", 1), ("b", 100)]
+
+
+def test_an_action_that_was_killed_as_its_life_began_gets_its_view(sums: Rules) -> None:
+    """The life is durable before the view of its batches is made."""
+    sums.now(sums.rule("r", "select * from inserted", "t", when="inserted"))
+    action = sums.action("add", ADD, "r", unique_on=["k"])
+    sums.now(action)
+    sums.do("drop view {s}.add")
+    assert str(sums.now(action)) == "nothing due"
+    assert sums.rows("select * from {s}.add") == []

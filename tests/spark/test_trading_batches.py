@@ -87,8 +87,7 @@ def formed(waiting: WaitingFirings, unit: str, delay: float) -> Facts:
         rules=[replace(rule, after=timedelta(seconds=delay)) for rule in waiting.rules],
     )
     rows = asked.session.rows(
-        f"{asked.done()}SELECT unix_micros(release), firings, rows"
-        f" FROM ({asked.formed(asked.newest())})"
+        f"{asked.done()}SELECT unix_micros(release), firings, rows FROM ({asked.formed()})"
     )
     opening = round(OPENING.timestamp() * SECOND)
     return Counter((int(release) - opening, int(n), int(bound)) for release, n, bound in rows)

@@ -14,7 +14,7 @@ from tapestry.words import printable
 
 if TYPE_CHECKING:
     from tapestry.cli.models import Manifest
-    from tapestry.runs.tables.batches import ActionBatch
+    from tapestry.runs.tables.action_batch import ActionBatch
 
 ACTION = "action"
 

@@ -11,21 +11,13 @@ import click
 from tapestry.cli.rules_seen import actions_of, told_batch
 from tapestry.errors import ConfigurationError
 from tapestry.instants import now_utc
-from tapestry.quoting import identifier, string
+from tapestry.quoting import identifier
 from tapestry.runs.kinds.action.config import BY_CLOCK, config_of
 from tapestry.runs.kinds.action.perform import BatchRound, Perform
 from tapestry.runs.kinds.action.queue import queue_of
 from tapestry.runs.kinds.action.statement import bound_names, bound_rows
-from tapestry.runs.tables.batches import (
-    CLAIMED,
-    DEAD,
-    DROPPED,
-    REPLAYED,
-    ActionBatch,
-    ActionLife,
-    BatchesOfAction,
-    BatchEvent,
-)
+from tapestry.runs.tables.action_batch import DEAD, DROPPED, REPLAYED, ActionBatch, ActionLife
+from tapestry.runs.tables.batches import BatchesOfAction
 from tapestry.runs.tables.bound_rows import SHOWN
 from tapestry.words import counted, printable
 
@@ -157,14 +149,8 @@ def _no_batch(named: str, why: str) -> ConfigurationError:
 
 
 def _claimed_again(batches: BatchesOfAction, life: ActionLife, dead: ActionBatch) -> ActionBatch:
-    """Return the same rows as a new batch with an expired lease, for the next run to execute."""
-    now, claim_id = now_utc(), f"replay of {dead.place}"
-    event = BatchEvent(CLAIMED, 1, claim_id, now, now)
-    earlier = batches.read_rows("m", f"life = {string(life.id)} AND claim_id = {string(claim_id)}")
-    if earlier:  # claimed by a command that was killed before it was done
-        return replace(dead, m=int(earlier[0][0]), i=1, wave=0, event=event)
-    new = replace(dead, m=batches.last_round(life) + 1, i=1, wave=0, event=event)
-    if not batches.claim_round(life, [new]):
+    new = batches.claim_replay(life, dead, now_utc())
+    if new is None:
         raise ConfigurationError(
             "a run of the action has begun at the same time", hint="try once more"
         )

@@ -17,14 +17,7 @@ from typing import Any, Final
 
 from tapestry.report.rows import LONGEST, NAME, TEXT, Readings, Unread, one_of, past_instant
 from tapestry.runs.engine.odd_rows import Fields
-from tapestry.runs.tables.batches import (
-    ABSORBED,
-    BORN,
-    DONE,
-    DROPPED,
-    OPEN,
-    REPLAYED,
-)
+from tapestry.runs.tables.action_batch import ABSORBED, BORN, DONE, DROPPED, OPEN, REPLAYED
 from tapestry.runs.tables.batches import NAME as TABLE
 
 KEY: Final = ("action", "m", "i")

@@ -9,7 +9,7 @@ from tapestry.report.acted import ActionRecord, SeenBatch
 from tapestry.report.artifacts import Artifacts
 from tapestry.report.record import Record
 from tapestry.report.standing import ModelStanding, Trouble
-from tapestry.runs.tables.batches import DEAD, FAILED
+from tapestry.runs.tables.action_batch import DEAD, FAILED
 from tapestry.words import counted
 
 DRIFT = "drift"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from tapestry.report.acted import ActionRecord, actions_from
 from tapestry.report.read import Tables
 from tapestry.report.rows import TEXT, Unread
-from tapestry.runs.tables.batches import CLAIMED
+from tapestry.runs.tables.action_batch import CLAIMED
 from tapestry.runs.tables.batches import NAME as TABLE
 
 MOST: Final = 50_000

@@ -7,7 +7,7 @@ from typing import Any
 
 from tapestry.report.acted import ActionRecord
 from tapestry.report.standing import ModelStanding, Trouble, Verdict
-from tapestry.runs.tables.batches import DEAD, FAILED
+from tapestry.runs.tables.action_batch import DEAD, FAILED
 
 
 def summary(verdict: Verdict, project: str, page: str | None = None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ INSERT under the transaction (action and life, m), which one process wins (rules
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -18,6 +18,16 @@ from tapestry.quoting import relation_name, string, timestamp
 from tapestry.runs.engine.errors_of_delta import files_gone, not_found
 from tapestry.runs.engine.own_tables import OwnTable, in_schema_of, refuse_other
 from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.action_batch import (
+    BORN,
+    CLAIMED,
+    OPEN,
+    ActionBatch,
+    ActionLife,
+    ActionStanding,
+    BatchEvent,
+    Cut,
+)
 from tapestry.runs.tables.claims import write_once
 from tapestry.runs.tables.target import transaction
 
@@ -44,94 +54,7 @@ COLUMNS: Final = {
     "seconds": "double",
     "error": "string",
 }
-BORN, CLAIMED, DONE, FAILED, DEAD = "born", "claimed", "done", "failed", "dead"
-WAITS = "waits"
-"""A batch that was claimed and not executed: an earlier one of its key has failed, or the time of
-the round was over."""
-OPEN = (CLAIMED, WAITS, FAILED, DEAD)
-"""A batch with one of these as its last event is not over."""
-REPLAYED, DROPPED, ABSORBED = "replayed", "dropped", "absorbed"
-"""Ends of a dead batch: another one has its rows, none ever will, or the tables that the action
-writes hold them already."""
-LONGEST_ERROR = 2_000
 _INSTANTS = tuple(name for name, kind in COLUMNS.items() if kind == "timestamp")
-
-
-@dataclass(frozen=True)
-class Cut:
-    """The frozen rows of one rule: firings after ``after`` up to ``until``, as of its run n."""
-
-    generation: str
-    n: int
-    after: int
-    until: int
-    failed: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class BatchEvent:
-    """An event of a batch: its claim, or its outcome.
-
-    lease_until
-        For a claim: when anybody may execute the batch, by the clock; for a failure: when it is
-        executed again, by t.
-    """
-
-    what: str = CLAIMED
-    attempt: int = 1
-    claim_id: str = ""
-    lease_until: datetime | None = None
-    at: datetime | None = None
-    seconds: float | None = None
-    error: str | None = None
-
-
-@dataclass(frozen=True)
-class ActionBatch:
-    """A batch with its last event.
-
-    key
-        The values that its rows share, as JSON text; None: it is one firing.
-    cut
-        By rule.
-    wave
-        Batches of a round with the same number are executed by one statement; 0: it is alone.
-    again
-        It was claimed before, and may have been executed.
-    """
-
-    m: int
-    i: int
-    key: str | None
-    cut: Mapping[str, Cut]
-    firings: int
-    rows: int
-    first_commit_time: datetime
-    release: datetime
-    depth: int = 0
-    wave: int = 0
-    event: BatchEvent = BatchEvent()
-    again: bool = False
-
-    @property
-    def place(self) -> str:
-        """The name of the batch behind that of its action."""
-        return f"{self.m}/{self.i}"
-
-    def became(
-        self,
-        what: str,
-        at: datetime,
-        seconds: float,
-        error: str = "",
-        again_at: datetime | None = None,
-    ) -> ActionBatch:
-        """Return the batch after an event; ``again_at``: a failed one is executed again by then."""
-        said = error[:LONGEST_ERROR] or None
-        event = replace(
-            self.event, what=what, at=at, seconds=seconds, error=said, lease_until=again_at
-        )
-        return replace(self, event=event)
 
 
 def batches_table(state_table: str) -> OwnTable:
@@ -139,23 +62,6 @@ def batches_table(state_table: str) -> OwnTable:
     name = in_schema_of(state_table, NAME)
     added = {"deadline": COLUMNS["deadline"]}
     return OwnTable(name, COLUMNS, "tapestry: the batches of every action", added)
-
-
-@dataclass(frozen=True)
-class ActionLife:
-    """An action from its first run, or a --full-refresh, to the next.
-
-    begin
-        By rule: the generation, and the last firing that does not belong to this life.
-    unit
-        What the rows of its batches have in common (``ActionConfig.unit``); None: unknown.
-    """
-
-    action: str
-    id: str
-    number: int
-    begin: Mapping[str, tuple[str, int]]
-    unit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -193,6 +99,24 @@ class BatchesOfAction:
             return None
         return _life(self.action, *max(found, key=lambda row: int(row[1])))
 
+    def standing(self) -> ActionStanding:
+        """Read in one statement where the action stands."""
+        own = "OVER (PARTITION BY life)"
+        found = self._rows(
+            f"SELECT life, _rounds, unix_micros(_last), {_LISTED} FROM (SELECT *, {_NEWEST},"
+            f" max(m) {own} AS _rounds, max(at) {own} AS _last FROM"
+            f" {relation_name(self.table.name)} WHERE action = {string(self.action)})"
+            f" WHERE event = {string(BORN)} OR (_newest = 1 AND {_IS_OPEN})"
+        )
+        event, i, key, cut = (3 + _READ_NAMES.index(name) for name in ("event", "i", "key", "cut"))
+        born = [row for row in found if row[event] == BORN]
+        if not born:
+            return ActionStanding()
+        first = max(born, key=lambda row: int(row[i]))
+        life = _life(self.action, first[0], first[i], first[cut], first[key])
+        opened = (row[3:] for row in found if row[event] != BORN and row[0] == life.id)
+        return ActionStanding(life, int(first[1]), _read_instant(first[2]), _in_order(opened))
+
     def begin_life(self, life: ActionLife, now: datetime) -> ActionLife:
         """Begin a life, once under its number; return the one that stands.
 
@@ -210,13 +134,17 @@ class BatchesOfAction:
         }
         under = transaction(f"tapestry.action.{self.action}", life.number)
         write_once(self.session, self.table, self.table.inserting([values], under))
+        self.make_view()
+        found = self.life()
+        return life if found is None else found
+
+    def make_view(self) -> None:
+        """Let the relation of the action be a view of its batches."""
         self.session.run(
             f"CREATE OR REPLACE VIEW {relation_name(self.action)} AS SELECT * FROM"
             f" {relation_name(self.table.name)}"
             f" WHERE action = {string(self.action)} AND event <> {string(BORN)}"
         )
-        found = self.life()
-        return life if found is None else found
 
     def claim_round(self, life: ActionLife, batches: Sequence[ActionBatch]) -> bool:
         """Claim a round; return False if another process has claimed its number."""
@@ -228,6 +156,21 @@ class BatchesOfAction:
                           f" AND event = {string(CLAIMED)} AND attempt = 1")  # fmt: skip
         return [one for (one,) in found] == [claim_id]
 
+    def claim_replay(
+        self, life: ActionLife, dead: ActionBatch, now: datetime
+    ) -> ActionBatch | None:
+        """Claim the rows of a dead batch as another one, which the next run executes.
+
+        None: a run has claimed a round at the same time. Claimed again after a process was killed
+        it is the same batch.
+        """
+        event = BatchEvent(CLAIMED, 1, dead.replay_id, now, now)
+        condition = f"life = {string(life.id)} AND claim_id = {string(dead.replay_id)}"
+        for (m,) in self.read_rows("m", condition):
+            return replace(dead, m=int(m), i=1, wave=0, event=event)
+        new = replace(dead, m=self.last_round(life) + 1, i=1, wave=0, event=event)
+        return new if self.claim_round(life, [new]) else None
+
     def note_events(self, life: ActionLife, batches: Sequence[ActionBatch]) -> None:
         """Write the events of batches."""
         if batches:
@@ -236,7 +179,7 @@ class BatchesOfAction:
 
     def unfinished(self, life: ActionLife) -> list[ActionBatch]:
         """Return the batches that are neither done nor over, each by its last event."""
-        return self._newest(life, f"event IN ({', '.join(map(string, OPEN))})")
+        return self._newest(life, _IS_OPEN)
 
     def find_batch(self, life: ActionLife, m: int, i: int) -> ActionBatch | None:
         """Return a batch by its place, with its last event; None: there is none."""
@@ -244,15 +187,12 @@ class BatchesOfAction:
 
     def _newest(self, life: ActionLife, condition: str) -> list[ActionBatch]:
         """Return batches with their last event, for which the condition holds."""
-        names = (name for name in COLUMNS if name not in ("action", "life", "deadline"))
-        listed = ", ".join(map(_read, names))
-        newest = "row_number() OVER (PARTITION BY m, i ORDER BY at DESC, attempt DESC) AS _newest"
         inner = (
-            f"(SELECT *, {newest} FROM {relation_name(self.table.name)} WHERE action ="
+            f"(SELECT *, {_NEWEST} FROM {relation_name(self.table.name)} WHERE action ="
             f" {string(self.action)} AND life = {string(life.id)} AND event <> {string(BORN)})"
         )
-        rows = self._rows(f"SELECT {listed} FROM {inner} WHERE _newest = 1 AND {condition}")
-        return [_batch(row) for row in sorted(rows, key=lambda row: (row[0], row[1]))]
+        where = f"_newest = 1 AND {condition}"
+        return list(_in_order(self._rows(f"SELECT {_LISTED} FROM {inner} WHERE {where}")))
 
     def generations(self, life: ActionLife, rule: str) -> list[str]:
         """Return the generations of a rule whose firings batches of a life have taken."""
@@ -312,6 +252,16 @@ def _life(action: str, life: Any, number: Any, cut: str, unit: str | None) -> Ac
 
 def _read(name: str) -> str:
     return f"unix_micros({name}) AS {name}" if name in _INSTANTS else name
+
+
+_READ_NAMES = tuple(name for name in COLUMNS if name not in ("action", "life", "deadline"))
+_LISTED = ", ".join(map(_read, _READ_NAMES))
+_NEWEST = "row_number() OVER (PARTITION BY life, m, i ORDER BY at DESC, attempt DESC) AS _newest"
+_IS_OPEN = f"event IN ({', '.join(map(string, OPEN))})"
+
+
+def _in_order(rows: Iterable[Sequence[Any]]) -> tuple[ActionBatch, ...]:
+    return tuple(_batch(row) for row in sorted(rows, key=lambda row: (row[0], row[1])))
 
 
 def _instant(at: datetime | None) -> str:

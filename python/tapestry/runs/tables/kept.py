@@ -12,7 +12,7 @@ that reads its own table Delta 4.3 forgets the transaction. `KeptTable.now` read
 `tidy` never removes the rows of an n that may be executed again: Delta would skip them then.
 
 How a kind of rows gets its table: make one `KeptTable` for it; list its rows for a run as
-`KeptRows` in ``Beforehand.beside`` (they are written after the claim and its ``statements``, and
+`KeptRows` in ``Planned.beside`` (they are written after the claim and after ``before``, and
 before the new rows are computed), and its suffix in ``StateRow.beside`` if no run may go on without
 it; read them by `KeptTable.in_force`; and add the table to
 ``beside_target.TABLES``, by which a full refresh, a closed run and a rewind know of it.

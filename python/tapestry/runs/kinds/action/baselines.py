@@ -17,17 +17,17 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.rules_read import RuleRead
 from tapestry.runs.kinds.action.waiting import WaitingFirings
 from tapestry.runs.model.model import Model
-from tapestry.runs.tables.batches import (
+from tapestry.runs.tables.action_batch import (
     ABSORBED,
     BORN,
     DEAD,
     FAILED,
     ActionBatch,
     ActionLife,
-    BatchesOfAction,
     BatchEvent,
     Cut,
 )
+from tapestry.runs.tables.batches import BatchesOfAction
 from tapestry.runs.tables.firings import MARKS
 
 

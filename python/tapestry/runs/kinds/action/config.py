@@ -51,6 +51,13 @@ class ReturnedRows:
         with the same values in them, NULL is a value; where there is none it is added. Without the
         key all returned rows are added.""",
     )
+    separable: bool = keyed(
+        _switch(),
+        """Of a function in Python that returns rows: from the rows of several batches it makes what
+        it makes from those of each batch by itself. Then it is called once for all batches that are
+        due, and the rows are one commit; `batch()` has no key in it.""",
+        word=True,
+    )
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from tapestry.runs.kinds.action.waves import together_now
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.protocol.kind import Explained
-from tapestry.runs.tables.batches import ActionBatch
+from tapestry.runs.tables.action_batch import ActionBatch
 from tapestry.sql import Step
 from tapestry.words import counted
 
@@ -41,7 +41,7 @@ def explain_action(session: Session, model: Model, invocation: Invocation) -> Ex
         Step("rules", _rules(model, queue), ""),
         Step("batches", f"{unit_of(config)} {_due(queue)}", ""),
         Step("writes", _writes(model, queue), ""),
-        Step("how", f"{_how(session, config, queue, parts)} {_promise(parts)}", ""),
+        Step("how", f"{_how(session, model, queue, parts)} {_promise(parts)}", ""),
     ]
     steps += _statements(config, queue, parts)
     return Explained(tuple(steps), strategy=unit_of(config))
@@ -85,15 +85,21 @@ def _writes(model: Model, queue: ActionQueue) -> str:
 
 
 def _how(
-    session: Session, config: ActionConfig, queue: ActionQueue, parts: Sequence[ActionStatement]
+    session: Session, model: Model, queue: ActionQueue, parts: Sequence[ActionStatement]
 ) -> str:
+    config = config_of(model.config.own)
     singly = f"Batches are executed singly, at most {config.max_batches} a run"
-    if config.together == "false" or config.unique or not parts or not queue.rules:
+    if config.together == "false" or config.unique or not queue.rules:
         return f"{singly}."
     try:
-        together_now(session, config, queue.rules, parts)
+        together_now(session, model, queue.rules, parts)
     except NotTogetherError as reason:
         return f"{singly}, for one statement for all would do something else: {reason}."
+    if not parts:
+        return (
+            "The function is called once for all batches that are due, as it is separable, at most"
+            f" {config.max_batches} a run."
+        )
     return f"One statement executes all batches that are due, at most {config.max_batches} a run."
 
 

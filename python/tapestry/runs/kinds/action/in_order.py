@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from tapestry.instants import now_utc
-from tapestry.runs.tables.batches import DONE, WAITS, ActionBatch
+from tapestry.runs.tables.action_batch import DONE, WAITS, ActionBatch
 
 Alone = Callable[[ActionBatch], ActionBatch]
 InOneWave = Callable[[Sequence[ActionBatch], bool], list[ActionBatch] | None]

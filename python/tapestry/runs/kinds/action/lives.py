@@ -19,12 +19,13 @@ from tapestry.errors import ConfigurationError
 from tapestry.instants import LAST
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.action.config import config_of, with_unit
+from tapestry.runs.kinds.action.config import BY_CLOCK, config_of, with_unit
 from tapestry.runs.kinds.action.rules_read import RuleRead, has_columns
 from tapestry.runs.kinds.action.spent_rows import SpentRows
 from tapestry.runs.kinds.action.waiting import WaitingFirings
 from tapestry.runs.model.model import Model
-from tapestry.runs.tables.batches import ActionLife, BatchesOfAction
+from tapestry.runs.tables.action_batch import ActionLife
+from tapestry.runs.tables.batches import BatchesOfAction
 from tapestry.words import counted
 
 logger = logging.getLogger(__name__)
@@ -125,15 +126,17 @@ class LivesOfAction:
         """Raise ConfigurationError where something waits in a life of another unit."""
         many = self.left(last, [one for one in self.rules if self.is_known(last, one)])
         if many:
-            told = _told(last.unit or "")
+            told, name = _told(last.unit or ""), self.model.name
+            by_clock = config_of(self.model.config.own).batching == BY_CLOCK
+            runs = "run it until they are released and" if by_clock else "let tapestry rules run"
+            done = "executed" if by_clock else f"{name} --now execute them"
             raise ConfigurationError(
                 f"{self.model.name} is to have other batches than before ({told}),"
                 f" and {counted(many, 'batch', 'batches')} of the former ones"
                 f" {'waits' if many == 1 else 'wait'}",
                 where=self.model.file,
-                hint="write unique and unique_on as before, let tapestry rules run"
-                f" {self.model.name} --now execute them, then change it; or --full-refresh of the"
-                " action drops what waits",
+                hint=f"write unique and unique_on as before, {runs} {done}, then change it;"
+                " or --full-refresh of the action drops what waits",
             )
 
     def is_known(self, last: ActionLife, rule: RuleRead) -> bool:

@@ -18,12 +18,12 @@ from datetime import datetime, timedelta
 from functools import cache, partial
 from time import monotonic
 from typing import Any
-from uuid import NAMESPACE_URL, uuid4, uuid5
+from uuid import uuid4
 
 from tapestry.errors import ActionFailed, RuleLoop
 from tapestry.instants import LAST, micros, now_utc
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.session import Session, planned_once
 from tapestry.runs.kinds.action.baselines import Baselines, unheld_rules
 from tapestry.runs.kinds.action.config import ActionConfig, config_of
 from tapestry.runs.kinds.action.landing import FOREVER, DerivedTargets, Landing, apart, land
@@ -49,17 +49,17 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.protocol import crash
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import OwnRun, Told
-from tapestry.runs.tables.batches import (
+from tapestry.runs.tables.action_batch import (
     CLAIMED,
     DEAD,
     DONE,
     FAILED,
     ActionBatch,
     ActionLife,
-    BatchesOfAction,
+    ActionStanding,
     BatchEvent,
-    batches_table,
 )
+from tapestry.runs.tables.batches import BatchesOfAction, batches_table
 from tapestry.words import counted, without_stack
 
 logger = logging.getLogger(__name__)
@@ -73,12 +73,14 @@ class Performed(Outcome):
     batches: int = 0
     firings: int = 0
     failed: int = 0
+    more: bool = False
 
     def _what(self) -> str:
         if self.action == "nothing":
             return "nothing due"
         done = f"{counted(self.batches, 'batch', 'batches')} of {counted(self.firings, 'firing')}"
-        return f"{done}, {self.failed} failed" if self.failed else done
+        failed = f", {self.failed} failed" if self.failed else ""
+        return done + failed + ("; max_batches is reached, more are due" if self.more else "")
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,9 @@ class BatchRound:
         """Execute the batches that are due (``Perform.carry_out``)."""
         written = targets_of(self.model)
         targets = DerivedTargets.there(self.session, written)
-        return replace(self, targets=targets).run_for(written, anew)
+        # The author's statements have sessions of their own.
+        with planned_once(self.session, True):
+            return replace(self, targets=targets).run_for(written, anew)
 
     def run_for(self, written: Sequence[str], anew: bool) -> Outcome:
         """Execute the batches that are due, of an action that writes these tables."""
@@ -142,7 +146,10 @@ class BatchRound:
         rules = read_rules(self.session, self.model, self.invocation, written)
         if rules is None:
             return Performed("nothing", None, None)
-        life = self.life(rules, anew)
+        standing = self.batches.standing()
+        life = self.life(rules, anew, standing)
+        if standing.life is None or standing.life.id != life.id:
+            standing = ActionStanding()
         for rule in rules if self.config.unique_on else ():
             split_by(self.model, rule, self.config.unique_on)
         say_what_is_written(self.session, self.model, self.invocation, rules, parts, written)
@@ -152,18 +159,20 @@ class BatchRound:
         if self.config.together == "true":
             together()  # where it is not, that is an error, whether anything is due or not
         spent = self.lives(rules).spent_rows(self.waiting(life, rules))
-        opened = self.batches.unfinished(life)
+        opened = list(standing.opened)
         if any(rule.baseline >= 0 for rule in rules):
             waiting = self.waiting(life, unheld_rules(rules))
             held = Baselines(self.session, self.model, self.batches, life, rules, waiting)
             opened = held.settle(opened)
         again = self.again(opened, rules)
         due = self.due(self.waiting(life, rules), opened, len(again))
+        most = self.config.max_batches - len(again)
+        more, due = len(due) > most, due[:most]
         blocking = self.blocking(opened, rules)
         if not again and not due:
             return self.told([], blocking)
         one = WaveOfRound(self, life, rules, parts, together())
-        new = self.claimed(one, due)
+        new = self.claimed(one, due, standing.rounds)
         if not again and not new:
             return self.told([], blocking)
         crash.point("batches_claimed")
@@ -175,14 +184,17 @@ class BatchRound:
         crash.point("batches_executed")
         self.batches.note_events(life, ended)
         crash.point("batches_noted")
-        spent.let_go()
-        return self.told(ended, blocking)
+        if spent.is_due(standing):
+            spent.let_go()
+        return replace(self.told(ended, blocking), more=more)
 
-    def life(self, rules: Sequence[RuleRead], anew: bool) -> ActionLife:
-        """Return the life of the action, begun where this run is the first one in it."""
-        last = self.batches.life()
+    def life(self, rules: Sequence[RuleRead], anew: bool, standing: ActionStanding) -> ActionLife:
+        """The life of the action, begun where this run is the first in it."""
+        last = standing.life
         found = self.lives(rules).of_run(last, anew)
         if found == last:
+            if not standing.rounds:  # one that was killed as it began a life has made no view
+                self.batches.make_view()
             return found
         new = [rule for rule in rules if last is None or rule.relation not in last.begin]
         self.lives(rules).spent_rows(self.waiting(found, rules)).refuse_removed(new)
@@ -214,7 +226,7 @@ class BatchRound:
                     stopped.add(one.key)
                 continue
             attempt = last.attempt + (last.what == FAILED)
-            event = self.leased(attempt, now, uuid4().hex)
+            event = self.leased(attempt, now, one.next_claim_id(uuid4().hex))
             found.append(replace(one, event=event, again=True))
         return found
 
@@ -239,7 +251,7 @@ class BatchRound:
     def due(
         self, waiting: WaitingFirings, opened: Sequence[ActionBatch], taken: int
     ) -> list[ActionBatch]:
-        """Return the batches that are due, and that nobody has claimed.
+        """The batches that are due, and that nobody has claimed: one more than a run takes.
 
         ``opened`` are those that are not over, of which ``taken`` are executed in this run already.
         """
@@ -247,13 +259,16 @@ class BatchRound:
         if most <= 0:
             return []
         by = LAST if self.at_once else waiting.closed_by()
-        return waiting.due(by, most, self.held(opened, waiting.rules))
+        return waiting.due(by, most + 1, self.held(opened, waiting.rules))
 
-    def claimed(self, one: WaveOfRound, due: Sequence[ActionBatch]) -> list[ActionBatch]:
-        """Return the batches, claimed by this run; none where another process was faster."""
+    def claimed(
+        self, one: WaveOfRound, due: Sequence[ActionBatch], rounds: int
+    ) -> list[ActionBatch]:
+        """The batches, claimed by this run after so many rounds; none where another process was
+        faster."""
         if not due:
             return []
-        m = self.batches.last_round(one.life) + 1
+        m = rounds + 1
         event = self.leased(1, now_utc(), uuid4().hex)
         numbered = (replace(batch, m=m, i=i, event=event) for i, batch in enumerate(due, start=1))
         taken = one.in_waves(list(numbered))
@@ -320,18 +335,21 @@ class BatchRound:
     ) -> None:
         """Execute the statements of a batch, each in a session of its own settings."""
         rows = {name: bound_rows(batch, rules, self.config, name) for name in bound_names(rules)}
-        name = f"{life.id}:{batch.m}:{batch.i}"
-        said = said_of(batch, self.config, str(uuid5(NAMESPACE_URL, f"{life.action}:{name}")))
+        name = f"{life.id}:{batch.first_place.replace('/', ':')}"
+        said = said_of(batch, self.config, life.idempotency_key(name))
         note = self.note(life, [batch], batch.place)
         if not parts:
-            how = self.landing(f"{name}:1", note)
-            call = FunctionCall(self.model, rules, batch, said, how.settings, how.run_id)
-            there = partial(self.targets.refuse_built_anew, self.session)
-            call.execute(partial(apart, self.session, how.beside), there)
+            call = FunctionCall(self.model, rules, batch, partial(bound_rows, batch), said)
+            self.call_function(call, self.landing(f"{name}:1", note))
         again = StatementsOfBatch(self.session, self.model, self.invocation, rules, batch)
         for number, part in enumerate(parts, start=1):
             how = self.landing(f"{name}:{number}", note)
             land(self.session, how, again.executed(part, rows, said))
+
+    def call_function(self, call: FunctionCall, how: Landing) -> None:
+        """Call a function in Python, and write what it returns."""
+        there = partial(self.targets.refuse_built_anew, self.session)
+        call.execute(how, partial(apart, self.session, how.beside), there)
 
     def note(self, life: ActionLife, batches: Sequence[ActionBatch], place: str) -> dict[str, Any]:
         """Return the note of a commit of batches, for rules that look at its table."""
@@ -355,7 +373,7 @@ class BatchRound:
                     hint="nothing is left to be done: drop the batch",
                 )
 
-    def told(self, ended: Sequence[ActionBatch], blocking: Sequence[ActionBatch]) -> Outcome:
+    def told(self, ended: Sequence[ActionBatch], blocking: Sequence[ActionBatch]) -> Performed:
         """Return the outcome of the run.
 
         Raises ActionFailed where a batch is dead now, or blocks its key since an earlier run.

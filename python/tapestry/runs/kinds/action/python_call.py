@@ -25,13 +25,13 @@ from tapestry.runs.engine.own_tables import in_schema_of
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import ActionConfig, config_of
 from tapestry.runs.kinds.action.current_batch import CURRENT, CurrentBatch
+from tapestry.runs.kinds.action.landing import Landing
 from tapestry.runs.kinds.action.python_text import is_python, named_relations, returned_to
 from tapestry.runs.kinds.action.returned_rows import ReturnedTable
 from tapestry.runs.kinds.action.rules_read import RuleRead
 from tapestry.runs.kinds.action.statement import (
     ActionStatement,
     bound_names,
-    bound_rows,
     statements_in,
     written_tables,
 )
@@ -39,10 +39,11 @@ from tapestry.runs.kinds.action.within import stopped_after, within
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import new_view
 from tapestry.runs.query.relations import in_session, plain
-from tapestry.runs.tables.batches import ActionBatch
+from tapestry.runs.tables.action_batch import ActionBatch
 from tapestry.runs.tables.target import look, newest_commits
 from tapestry.words import without_stack
 
+BoundRows = Callable[[Sequence[RuleRead], ActionConfig, str], Sql]
 LONGEST_MESSAGE = 1_000
 LOOK_BACK = 1_000
 
@@ -51,20 +52,17 @@ LOOK_BACK = 1_000
 class FunctionCall:
     """A call of an action's function with the rows of one batch.
 
+    bound
+        Gives the rows that it is called with, of some rules under a name.
     said
-        The values of `batch('…')` by name (``said_of``).
-    settings
-        The settings of the session in which the returned rows are written: the batch's transaction.
-    run_id
-        The name in the note of these rows' commit.
+        By name: what the batch says of itself (``said_of``).
     """
 
     model: Model
     rules: Sequence[RuleRead]
     batch: ActionBatch
+    bound: BoundRows
     said: Mapping[str, str | None]
-    settings: Mapping[str, str]
-    run_id: str
 
     @property
     def config(self) -> ActionConfig:
@@ -73,10 +71,13 @@ class FunctionCall:
 
     def execute(
         self,
+        how: Landing,
         apart: Callable[[], AbstractContextManager[Session]],
         ready: Callable[[], None] = lambda: None,
     ) -> None:
-        """Call the function and write the rows it returns; ``apart`` opens a session of its own.
+        """Call the function and write what it returns, as ``how`` says.
+
+        ``apart`` opens a session of its own.
 
         ``ready`` is called before they are written.
 
@@ -85,7 +86,7 @@ class FunctionCall:
         """
         tables = returned_to(self.model, self.config.writes)
         with apart() as own:
-            if self.batch.again and any(self.has_landed(own, table) for table in tables):
+            if self.batch.again and any(has_landed(own, table, how.run_id) for table in tables):
                 return
             spark = self.spark_of(own)
             reads = self.read_texts(own)
@@ -110,17 +111,12 @@ class FunctionCall:
                 )
                 statement = rows.statement(own)
                 ready()
-                for key, value in self.settings.items():
+                for key, value in how.settings.items():
                     spark.conf.set(key, value)
                 with stopped_after(self.config.timeout, own):
                     own.run(statement)
             finally:
                 spark.catalog.dropTempView(view.strip("`"))
-
-    def has_landed(self, own: Session, table: str) -> bool:
-        """Return whether one of the newest commits of a table is the write of this batch."""
-        commits = newest_commits(own, table, LOOK_BACK)
-        return any(one.run_id == self.run_id for one in commits)
 
     def spark_of(self, own: Session) -> Any:
         """Return the session as the function is to see it.
@@ -150,7 +146,7 @@ class FunctionCall:
                 found[relation] = pinned(own, relation)
             else:
                 first = next(iter(rule.bound))
-                found[relation] = bound_rows(self.batch, [rule], self.config, first)
+                found[relation] = self.bound([rule], self.config, first)
         return found
 
     def call(self, spark: Any, reads: Mapping[str, Sql]) -> Any:
@@ -165,14 +161,15 @@ class FunctionCall:
                     where=self.model.file,
                     hint=f"there is {', '.join(names)}",
                 )
-            text = bound_rows(self.batch, self.rules, self.config, known[name.lower()])
-            return spark.sql(text)
+            return spark.sql(self.bound(self.rules, self.config, known[name.lower()]))
 
         def load(relation: str) -> Any:
             return spark.sql(reads[plain(relation)])
 
         told = {name.lower(): value for name, value in self.said.items()}
         key = {name: told.get(f"key.{name.lower()}") for name in self.config.unique_on}
+        if self.batch.key is None:  # it is of several batches
+            key = {}
         CURRENT.set(
             CurrentBatch(
                 key, str(told["idempotency_key"]), self.batch.event.attempt,
@@ -247,6 +244,11 @@ def _line_in(raised: TracebackType | None, file: str) -> int:
     """Return the line of a file that was executed last; 0: none was."""
     lines = [one.lineno or 0 for one in traceback.extract_tb(raised) if one.filename == file]
     return lines[-1] if lines else 0
+
+
+def has_landed(session: Session, table: str, run_id: str) -> bool:
+    """Does one of the newest commits of a table say that it is the write of a batch?"""
+    return any(one.run_id == run_id for one in newest_commits(session, table, LOOK_BACK))
 
 
 def pinned(session: Session, relation: str) -> Sql:

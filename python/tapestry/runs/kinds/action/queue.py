@@ -18,7 +18,7 @@ from tapestry.runs.kinds.action.perform import BatchRound
 from tapestry.runs.kinds.action.python_call import targets_of
 from tapestry.runs.kinds.action.rules_read import RuleRead, read_rules
 from tapestry.runs.model.model import Model
-from tapestry.runs.tables.batches import CLAIMED, FAILED, WAITS, ActionBatch
+from tapestry.runs.tables.action_batch import CLAIMED, FAILED, WAITS, ActionBatch
 
 MOST: Final = 10_000
 """So many batches that wait are looked at, the first ones to be released."""

@@ -30,7 +30,7 @@ from tapestry.runs.query.relations import ALL_STATIC, read_relations
 from tapestry.runs.sources.contents import keys, named_keys
 from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.tables.batches import ActionBatch
+from tapestry.runs.tables.action_batch import ActionBatch
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import look
 from tapestry.runs.tables.writers import writers_of

@@ -20,7 +20,7 @@ from tapestry.runs.kinds.action.rules_read import RuleRead
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.sources.pins import Pinned
-from tapestry.runs.tables.batches import DEAD, FAILED
+from tapestry.runs.tables.action_batch import DEAD, FAILED
 
 NAME: Final = "tapestry_rules"
 COLUMNS: Final = {

@@ -23,7 +23,7 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.protocol.rule_gaps import gap_above, lacks_a_gap
 from tapestry.runs.sources.transactions import has_order
-from tapestry.runs.tables.batches import Cut
+from tapestry.runs.tables.action_batch import Cut
 from tapestry.runs.tables.bound_rows import (
     ADDED_BY_US,
     AFTER,

@@ -29,7 +29,8 @@ from tapestry.runs.kinds.action.landing import APP_ID, APP_VERSION, METADATA, ap
 from tapestry.runs.kinds.action.rules_read import RuleRead
 from tapestry.runs.kinds.action.waiting import WaitingFirings
 from tapestry.runs.protocol import crash
-from tapestry.runs.tables.batches import ActionBatch, BatchesOfAction, newest_lives
+from tapestry.runs.tables.action_batch import ActionBatch, ActionStanding
+from tapestry.runs.tables.batches import BatchesOfAction, newest_lives
 from tapestry.runs.tables.bound_rows import FIRING, KEEP, KEPT
 from tapestry.runs.tables.firings import MARKS, firings_table
 from tapestry.runs.tables.kept import MARKS as BESIDE_MARKS
@@ -90,6 +91,18 @@ class SpentRows:
                     " that the tables do not hold which it writes (keep)",
                     hint="build these tables anew: --full-refresh",
                 )
+
+    def is_due(self, standing: ActionStanding) -> bool:
+        """Is this the first run of the action for a part of the time for which rows are kept?
+
+        ``standing`` is how it stood before.
+        """
+        if standing.last is None or standing.rounds == 0:
+            return True
+        parts = [self.kept_for(rule) / (2 * A_PART) for rule in self.rules]
+        then, now = standing.last.timestamp(), now_utc().timestamp()
+        lengths = (part.total_seconds() for part in parts)
+        return any(not most or then // most != now // most for most in lengths)
 
     def let_go(self) -> None:
         """Note how far the action is, and remove rows that are over; an error is a warning."""

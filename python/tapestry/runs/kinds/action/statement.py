@@ -23,7 +23,7 @@ from tapestry.runs.engine.column_types import sql_type
 from tapestry.runs.kinds.action.config import ActionConfig
 from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
 from tapestry.runs.kinds.action.statement_target import target_of
-from tapestry.runs.tables.batches import ActionBatch
+from tapestry.runs.tables.action_batch import ActionBatch
 from tapestry.runs.tables.bound_rows import FIRING, SHOWN
 from tapestry.sql.read.parse import is_cte, table_name
 
@@ -132,10 +132,14 @@ def bound_rows(
         if cut is None:
             continue
         parts.append(table.rows(cut, rule.unheld() + _of_key(batch, rule, config, table)))
-    if parts:
-        return Sql(" UNION ALL ".join(parts))
-    columns = rules[0].bound[name].columns
-    nothing = [f"CAST(NULL AS {sql_type(kind)}) AS {identifier(one)}" for one, kind in columns]
+    return Sql(" UNION ALL ".join(parts)) if parts else no_rows(rules[0].bound[name])
+
+
+def no_rows(table: BoundTable) -> Sql:
+    """A SELECT of a bound table's columns, without a row."""
+    nothing = [
+        f"CAST(NULL AS {sql_type(kind)}) AS {identifier(one)}" for one, kind in table.columns
+    ]
     kinds = ("timestamp", "bigint", "bigint")
     nothing += [f"CAST(NULL AS {kind}) AS {one}" for one, kind in zip(SHOWN, kinds, strict=True)]
     return Sql(f"SELECT {', '.join(nothing)} FROM range(0)")

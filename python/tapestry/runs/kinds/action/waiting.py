@@ -27,7 +27,8 @@ from tapestry.runs.kinds.action.config import BY_CLOCK, ActionConfig
 from tapestry.runs.kinds.action.looked_at import looked_until
 from tapestry.runs.kinds.action.rules_read import RuleRead, key_of, key_values, split_by
 from tapestry.runs.model.model import Model
-from tapestry.runs.tables.batches import BORN, ActionBatch, ActionLife, batches_table
+from tapestry.runs.tables.action_batch import BORN, ActionBatch, ActionLife
+from tapestry.runs.tables.batches import batches_table
 from tapestry.runs.tables.bound_rows import FIRING
 from tapestry.runs.tables.firings import MARKS, firings_table
 
@@ -63,15 +64,12 @@ class WaitingFirings:
 
         ``held`` are keys of which no batch is due.
         """
-        newest = self.newest()
-        if not newest:
-            return []
         released = f"release <= {timestamp(t)}"
         if held:
             released += f" AND (key IS NULL OR key NOT IN ({', '.join(map(string, held))}))"
         rows = self.session.rows(
             f"{self.done()}SELECT key, unix_micros(release), unix_micros(place.made), firings,"
-            f" rows, depth, to_json(cut) FROM ({self.formed(newest)}) WHERE {released}"
+            f" rows, depth, to_json(cut) FROM ({self.formed()}) WHERE {released}"
             f" ORDER BY release, place, key_order LIMIT {most:d}"
         )
         return [self.batch(row) for row in rows]
@@ -81,17 +79,16 @@ class WaitingFirings:
         """Whether each firing is a batch of its own."""
         return not self.config.unique and not self.config.unique_on
 
-    def formed(self, newest: dict[str, int]) -> str:
+    def formed(self) -> str:
         """Return a SELECT of all batches as they are now.
 
         Its columns are key, its values, place of the first firing, release, firings, rows, depth,
         cut.
         """
-        rules = [rule for rule in self.rules if rule.relation in newest]
-        pending = " UNION ALL ".join(map(self.pending, rules))
+        pending = " UNION ALL ".join(map(self.pending, self.rules))
         if self.config.batching == BY_CLOCK and not self.single:
-            return closed_by_clock(pending, [rule.relation for rule in rules])
-        ends = ", ".join(f"{string(rule)}, {number:d}L" for rule, number in newest.items())
+            return closed_by_clock(pending, [rule.relation for rule in self.rules])
+        ends = ", ".join(f"{string(one.relation)}, ({self.newest_of(one)})" for one in self.rules)
         until = "firing" if self.single else f"element_at(map({ends}), rule)"
         return (
             f"SELECT key, min(key_order) AS key_order, min(place) AS place,"
@@ -104,16 +101,17 @@ class WaitingFirings:
 
     def newest(self) -> dict[str, int]:
         """Return, by rule, its newest firing, where there is one that belongs to this life."""
-        parts = []
-        for rule in self.rules:
-            counts = MARKS.counts(rule.generation, rule.n, rule.failed, own=True)
-            parts.append(
-                f"SELECT {string(rule.relation)}, max(firing) FROM"
-                f" {relation_name(self.firings)} WHERE {counts}"
-                f" AND firing > {self.begin(rule):d}{rule.unheld('commit_version')}"
-            )
+        parts = (f"SELECT {string(rule.relation)}, ({self.newest_of(rule)})" for rule in self.rules)
         found = self.session.rows(" UNION ALL ".join(parts))
         return {str(rule): int(version) for rule, version in found if version is not None}
+
+    def newest_of(self, rule: RuleRead) -> str:
+        """A SELECT of the newest firing of a rule that this life has to do with; NULL: none."""
+        counts = MARKS.counts(rule.generation, rule.n, rule.failed, own=True)
+        return (
+            f"SELECT max(firing) FROM {relation_name(self.firings)} WHERE {counts}"
+            f" AND firing > {self.begin(rule):d}{rule.unheld('commit_version')}"
+        )
 
     def begin(self, rule: RuleRead) -> int:
         """Return the firing of a rule after which firings belong to this life."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 from typing import Any, Protocol
 
@@ -15,8 +16,9 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import ActionConfig
 from tapestry.runs.kinds.action.in_order import Alone, BatchesInOrder
 from tapestry.runs.kinds.action.landing import Landing, land
+from tapestry.runs.kinds.action.python_call import FunctionCall, targets_of
 from tapestry.runs.kinds.action.rules_read import RuleRead
-from tapestry.runs.kinds.action.statement import ActionStatement, with_rows, written_tables
+from tapestry.runs.kinds.action.statement import ActionStatement, said_of, with_rows
 from tapestry.runs.kinds.action.together import NotTogetherError, OneStatement
 from tapestry.runs.kinds.action.waves import (
     closing_statement,
@@ -26,7 +28,7 @@ from tapestry.runs.kinds.action.waves import (
     together_now,
 )
 from tapestry.runs.model.model import Model
-from tapestry.runs.tables.batches import DONE, ActionBatch, ActionLife
+from tapestry.runs.tables.action_batch import DONE, ActionBatch, ActionLife
 
 logger = logging.getLogger(__name__)
 ATTEMPTS = 2
@@ -59,6 +61,9 @@ class RunOfAction(Protocol):
 
     def refuse_gone(self, rules: Sequence[RuleRead], batch: ActionBatch) -> None:
         """Raise where the rows of a batch were removed with the former table of a rule."""
+
+    def call_function(self, call: FunctionCall, how: Landing) -> None:
+        """Call a function in Python, and write what it returns."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ class WaveOfRound:
         """The table that the statement writes."""
         if self.together is not None:
             return self.together.target
-        return next(iter(written_tables(self.run.model.sql)), "")
+        return next(iter(targets_of(self.run.model)), "")
 
     def tried(self, together: OneStatement, batches: Sequence[ActionBatch]) -> bool:
         """Execute a wave, again after a failure; return whether it succeeded."""
@@ -116,6 +121,9 @@ class WaveOfRound:
             try:
                 for one in batches:
                     self.run.refuse_gone(self.rules, one)
+                if not self.parts:
+                    self.call(batches)
+                    return True
                 rows = {name: rows_of_wave(batches, self.rules, config, name)}
                 self.land(batches, {}, with_rows(self.parts[0], rows, {}))
                 return True
@@ -130,10 +138,22 @@ class WaveOfRound:
         """Return the note of a wave's commit."""
         return self.run.note(self.life, batches, f"{batches[0].m}/w{batches[0].wave}")
 
+    def call(self, batches: Sequence[ActionBatch]) -> None:
+        """Call a separable function with the rows of a wave, and write what it returns."""
+        first, name = min(batches, key=lambda one: one.release), self.name(batches)
+        batch = replace(first, key=None, again=any(one.again for one in batches))
+        said = said_of(batch, self.run.config, self.life.idempotency_key(name))
+        rows = partial(rows_of_wave, batches)
+        call = FunctionCall(self.run.model, self.rules, batch, rows, said)
+        self.run.call_function(call, self.run.landing(name, self.note(batches)))
+
+    def name(self, batches: Sequence[ActionBatch]) -> str:
+        """The name of the transaction of a wave."""
+        return f"{self.life.id}:{batches[0].m}:w{batches[0].wave}"
+
     def land(self, batches: Sequence[ActionBatch], more: dict[str, object], statement: Sql) -> None:
         """Execute a statement under the transaction of a wave."""
-        name = f"{self.life.id}:{batches[0].m}:w{batches[0].wave}"
-        how = self.run.landing(name, {**self.note(batches), **more})
+        how = self.run.landing(self.name(batches), {**self.note(batches), **more})
         land(self.run.session, how, statement)
 
 
@@ -148,9 +168,7 @@ def together_or_not(
     if config.together == "false" or config.unique:
         return None
     try:
-        if not parts:
-            raise NotTogetherError("it is a function in Python")
-        return together_now(run.session, config, rules, parts)
+        return together_now(run.session, run.model, rules, parts)
     except NotTogetherError as reason:
         if config.together == "auto":
             return None

@@ -19,11 +19,13 @@ from tapestry.errors import TargetChanged
 from tapestry.quoting import Sql, identifier, relation_name, string
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.action.config import ActionConfig
+from tapestry.runs.kinds.action.config import ActionConfig, config_of
+from tapestry.runs.kinds.action.python_text import returned_to
 from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
-from tapestry.runs.kinds.action.statement import ActionStatement
+from tapestry.runs.kinds.action.statement import ActionStatement, no_rows
 from tapestry.runs.kinds.action.together import NotTogetherError, OneStatement, Unit, together_of
-from tapestry.runs.tables.batches import ActionBatch, Cut
+from tapestry.runs.model.model import Model
+from tapestry.runs.tables.action_batch import ActionBatch, Cut
 from tapestry.runs.tables.bound_rows import FIRING, SHOWN
 from tapestry.runs.tables.target import FIRST_LOOK, MANY, commit_notes, look
 
@@ -48,11 +50,14 @@ def in_waves(batches: Sequence[ActionBatch], max_depth: int) -> list[ActionBatch
 
 def together_now(
     session: Session,
-    config: ActionConfig,
+    model: Model,
     rules: Sequence[RuleRead],
     parts: Sequence[ActionStatement],
 ) -> OneStatement:
     """Return the decision for an action's present rules and tables; raise NotTogetherError."""
+    config = config_of(model.config.own)
+    if not parts:
+        return _function_together(model, config, rules)
     every = len(config.unique_on)
     split = {
         name: {len(rule.bound[name].has(config.unique_on)) == every for rule in rules}
@@ -63,6 +68,23 @@ def together_now(
     found = together_of(parts, unit)
     refuse_tables(session, found, rules)
     return found
+
+
+def _function_together(
+    model: Model, config: ActionConfig, rules: Sequence[RuleRead]
+) -> OneStatement:
+    """Decide of a function in Python, of which only its author can know."""
+    if not config.separable:
+        raise NotTogetherError("it is a function in Python that is not said to be separable")
+    tables = returned_to(model, config.writes)
+    if len(tables) != 1:
+        raise NotTogetherError("writes: does not name the one table that takes its rows")
+    every = len(config.unique_on)
+    for rule in rules:
+        for name, table in rule.bound.items():
+            if len(table.has(config.unique_on)) < every:
+                raise NotTogetherError(f"{name} goes whole to each batch of a firing")
+    return OneStatement(tables[0], "")
 
 
 def refuse_tables(session: Session, found: OneStatement, rules: Sequence[RuleRead]) -> None:
@@ -94,13 +116,16 @@ def rows_of_wave(
     batches: Sequence[ActionBatch], rules: Sequence[RuleRead], config: ActionConfig, name: str
 ) -> Sql:
     """Return a SELECT of the rows of several batches in a bound table that is split."""
-    parts = []
+    parts, table = [], None
     for rule in rules:
-        table = next(one for called, one in rule.bound.items() if called.lower() == name)
+        bound = rule.bound.items()
+        table = next(one for called, one in bound if called.lower() == name.lower())
         cuts = [(one, one.cut[rule.relation]) for one in batches if rule.relation in one.cut]
         for run in dict.fromkeys((cut.generation, cut.n, cut.failed) for _, cut in cuts):
             of_run = [one for one in cuts if (one[1].generation, one[1].n, one[1].failed) == run]
             parts.append(_within(table, rule, config, of_run))
+    if not parts and table is not None:
+        return no_rows(table)
     return Sql(" UNION ALL ".join(parts))
 
 

@@ -19,7 +19,7 @@ from tapestry.runs.kinds.action.statement import (
     with_rows,
 )
 from tapestry.runs.model.model import Model
-from tapestry.runs.tables.batches import ActionBatch
+from tapestry.runs.tables.action_batch import ActionBatch
 from tapestry.runs.tables.writers import (
     ANYTHING,
     BY_ACTION,

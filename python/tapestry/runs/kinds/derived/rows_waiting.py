@@ -15,7 +15,14 @@ from datetime import datetime
 from tapestry.quoting import Sql, identifier, relation_name, string, timestamp
 from tapestry.runs.engine.session import Session
 from tapestry.runs.protocol.standing_rules import BoundHere, RuleStanding
-from tapestry.runs.tables.batches import ABSORBED, BORN, DONE, DROPPED, REPLAYED, ActionLife
+from tapestry.runs.tables.action_batch import (
+    ABSORBED,
+    BORN,
+    DONE,
+    DROPPED,
+    REPLAYED,
+    ActionLife,
+)
 from tapestry.runs.tables.bound_rows import COMMIT_VERSION, FIRING, key_text
 from tapestry.runs.tables.writers import BY_COLUMNS, BY_FIRING, ONE_KEY, Writer
 
