@@ -22,6 +22,7 @@ from tapestry.errors import (
 )
 from tapestry.instants import now_utc
 from tapestry.runs.kinds.action import perform
+from tapestry.runs.kinds.rule import plan_run
 from tapestry.runs.protocol.crash import ACTION_POINTS, POINTS
 from tapestry.runs.tables.batches import BatchesOfAction, batches_table
 
@@ -112,6 +113,32 @@ def test_a_batch_that_fails_is_tried_again_and_then_dead(world: Rules) -> None:
         world.now(action)
     events = world.rows("select event, attempt from {s}.a where key = '[\"1\"]' order by at")
     assert events == [("claimed", 1), ("failed", 1), ("dead", 2)]
+
+
+def test_firings_of_a_run_that_was_closed_are_nobodys(
+    world: Rules, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They stand in the queue, for the run was killed when it had written them."""
+    rule, action = inserted(world), world.action("a", ADD, "r", unique=True)
+    world.now(rule)
+    world.now(action)
+    world.do("insert into {s}.t values (1, 1)")
+    for _ in range(2):
+        kill_at(monkeypatch, "before_written")
+        with pytest.raises(Killed):
+            world.now(rule)
+        with monkeypatch.context() as patch:
+            patch.setattr(plan_run.NextRuleRun, "evaluate", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                world.now(rule)
+        kill_at(monkeypatch, None)
+        assert world.rows("select count(*) from {s}.tapestry_firings") == [(1,)]
+        assert str(world.now(action)) == "nothing due"
+    world.do("insert into {s}.t values (2, 2)")
+    world.now(rule)
+    assert world.rows("select count(*) from {s}.tapestry_firings") == [(2,)]
+    world.now(action)
+    assert logged(world) == [(1, 1), (2, 2)]
 
 
 def test_a_replay_executes_only_what_has_not_landed(world: Rules) -> None:

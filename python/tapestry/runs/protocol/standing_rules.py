@@ -74,7 +74,7 @@ def standing_rule(session: Session, state_table: str, relation: str) -> RuleStan
     if target is None or target.generation is None or target.kind != RULE:
         return None
     runs = runs_of(session, state_table, target.generation)
-    n = _landed(session, relation, target.generation)
+    n = landed_run(session, relation, target.generation)
     last = next((run for run in reversed(runs) if run.n <= n), None)
     if last is None:
         return None
@@ -101,11 +101,16 @@ def _positions(runs: Sequence[StateRow], n: int, table: str) -> dict[int, Pin]:
     return {number: pin for number, pin in found.items() if number <= n}
 
 
-def _landed(session: Session, relation: str, generation: str) -> int:
+def landed_run(session: Session, relation: str, generation: str) -> int:
+    """Return the last run of a rule whose rows are there; 0: none is.
+
+    A run that was closed has a commit, too, under its number, and no rows.
+    """
     for commits in (newest_commits(session, relation), commits_after(session, relation, -1)):
-        ours = [one.n for one in commits if one.generation == generation and one.n is not None]
-        if ours:
-            return max(ours)
+        ours = (one for one in commits if one.generation == generation and not one.failed)
+        numbers = [one.n for one in ours if one.n is not None]
+        if numbers:
+            return max(numbers)
     return 0
 
 

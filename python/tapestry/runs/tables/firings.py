@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from tapestry.quoting import identifier, relation_name, string
-from tapestry.runs.engine.own_tables import OwnTable, in_schema_of
+from tapestry.runs.engine.own_tables import OwnTable, in_schema_of, remove_rows
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.claims import write_once
+from tapestry.runs.tables.kept import MARKS as BESIDE_MARKS
 from tapestry.runs.tables.kept import Marks
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.target import transaction
@@ -60,3 +61,32 @@ class Firings:
             f" FROM ({self.select})"
         )
         write_once(session, own, statement)
+
+
+@dataclass(frozen=True)
+class ClosedRows:
+    """The rows of runs of a rule that were closed after they had written beside its own table.
+
+    The state names the last closed runs, and what it does not name any more would count. So a run
+    that comes after closed ones removes what they have written, before it writes its own rows.
+
+    after
+        The last run that has landed.
+    tables
+        The tables of the other bound rows.
+    """
+
+    state_table: str
+    after: int
+    tables: tuple[str, ...]
+    tidies: bool = False
+
+    def write(self, session: Session, run: RunIdentity) -> None:
+        """Remove the rows of the runs between the last one that has landed and this one."""
+        firings = firings_table(self.state_table).name
+        for table, marks in ((firings, MARKS), *((name, BESIDE_MARKS) for name in self.tables)):
+            of_closed = (
+                f"{marks.generation} = {string(run.generation)}"
+                f" AND {marks.number} > {self.after:d} AND {marks.number} < {run.n:d}"
+            )
+            remove_rows(session, table, of_closed)

@@ -22,6 +22,7 @@ from tapestry.runs.kinds.action.config import AUTO, BLOCK, ActionConfig
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.protocol.rule_gaps import gap_above, lacks_a_gap
+from tapestry.runs.protocol.standing_rules import landed_run
 from tapestry.runs.sources.transactions import has_order
 from tapestry.runs.tables.action_batch import Cut
 from tapestry.runs.tables.bound_rows import (
@@ -38,7 +39,7 @@ from tapestry.runs.tables.bound_rows import (
     makes_key,
 )
 from tapestry.runs.tables.kept import GENERATION, MARKS, NUMBER, Marks, kept_name
-from tapestry.runs.tables.target import commits_after, look, newest_commits
+from tapestry.runs.tables.target import look
 
 logger = logging.getLogger(__name__)
 _OWN_MARKS = frozenset({GENERATION, NUMBER})
@@ -214,12 +215,7 @@ def _read(session: Session, model: Model, invocation: Invocation, relation: str)
             where=model.file,
             hint="bring the state table back, or run the rule with --full-refresh",
         )
-    commits = newest_commits(session, relation)
-    ours = [one.n for one in commits if one.generation == row.generation and one.n is not None]
-    if not ours:
-        commits = commits_after(session, relation, -1)
-        ours = [one.n for one in commits if one.generation == row.generation and one.n is not None]
-    n = min(row.n, max(ours, default=0))
+    n = min(row.n, landed_run(session, relation, row.generation))
     position = row.after if n == row.n or row.before is None else row.before
     names = [str(one) for one in position.own.get(BOUND, ())]
     after = timedelta(microseconds=int(position.own.get(AFTER, 0)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tapestry.quoting import Sql
@@ -13,12 +14,13 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.claimed_rows import closing
 from tapestry.runs.protocol.plan import Beforehand, Planned
 from tapestry.runs.protocol.standing import Standing
+from tapestry.runs.protocol.standing_rules import landed_run
 from tapestry.runs.protocol.writing import Appending, Creation, Writing, closing_sql
 from tapestry.runs.query.holding import Holding
 from tapestry.runs.query.views import Views
 from tapestry.runs.tables.bound_rows import ADDED_BY_US, bound_table
-from tapestry.runs.tables.firings import Firings
-from tapestry.runs.tables.kept import KeptRows, WrittenBeside
+from tapestry.runs.tables.firings import ClosedRows, Firings
+from tapestry.runs.tables.kept import KeptRows, WrittenBeside, kept_name
 from tapestry.runs.tables.spent import removal_id
 from tapestry.runs.tables.state_row import StateRow
 
@@ -37,7 +39,7 @@ class WriteRule:
         """Return the run as it is carried out."""
         row = self.row
         main, *others = found.rows
-        beside: list[WrittenBeside] = []
+        beside = self.removing(others)
         for name in others:
             table = bound_table(name, dict(self.typed(found, name)))
             beside.append(KeptRows(table, found.bound(name, number=False), tidies=False))
@@ -60,6 +62,15 @@ class WriteRule:
             before=Beforehand(beside=(*beside, firings)),
             ready=ready, circumstances=self.standing.circumstances,
         )  # fmt: skip
+
+    def removing(self, others: Sequence[str]) -> list[WrittenBeside]:
+        """Return the removal of what closed runs have written; nothing after one that landed."""
+        last, relation = self.standing.row, self.row.model
+        if last is None or last.n not in last.failed:
+            return []
+        after = landed_run(self.session, relation, self.row.generation)
+        tables = tuple(kept_name(relation, f"__{name}") for name in others)
+        return [ClosedRows(self.state_table, after, tables)]
 
     def closing(self) -> tuple[str, ...]:
         """Close the former generation, against its runs and the removal of its rows."""
