@@ -15,13 +15,13 @@ from tapestry.runs.kinds.maintained import (
     few_rows,
     kept_sums,
     plan_run,
-    query,
     source_versions,
     table_change,
 )
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.protocol.log import write_log
 from tapestry.runs.protocol.past_runs import past_runs
+from tapestry.runs.query import relations
 
 pytestmark = [pytest.mark.gate, pytest.mark.more]
 
@@ -133,8 +133,8 @@ def test_a_run_over_little_is_planned_and_carried_out_as_one(
     shop.run(model, 10)
     into(shop, order(3, 2, amount=7))
     told = []
-    for limit, change in ((query.LITTLE, order(4, 2)), (0, order(5, 1))):
-        monkeypatch.setattr(query, "LITTLE", limit)
+    for limit, change in ((relations.LITTLE, order(4, 2)), (0, order(5, 1))):
+        monkeypatch.setattr(relations, "LITTLE", limit)
         into(shop, change)
         outside.clear()
         invocation = shop.invocation(20 + len(told))

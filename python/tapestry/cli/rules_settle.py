@@ -13,7 +13,8 @@ from tapestry.errors import ConfigurationError
 from tapestry.instants import now_utc
 from tapestry.quoting import identifier
 from tapestry.runs.kinds.action.config import BY_CLOCK, config_of
-from tapestry.runs.kinds.action.perform import BatchRound, Perform
+from tapestry.runs.kinds.action.perform import BatchRound
+from tapestry.runs.kinds.action.plan_run import Perform
 from tapestry.runs.kinds.action.queue import queue_of
 from tapestry.runs.kinds.action.statement import bound_names, bound_rows
 from tapestry.runs.tables.action_batch import DEAD, DROPPED, REPLAYED, ActionBatch, ActionLife

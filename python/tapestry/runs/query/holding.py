@@ -28,12 +28,6 @@ SMALL = 32 * 2**20
 
 Four hundred thousand messages, or a few million rows of numbers: read in about three seconds.
 """
-LITTLE = 8 * 2**20
-"""Bytes of all that is read up to which statements are interpreted, and planned once.
-
-A statement over less spends its time in planning, and each exchange that is planned again, and each
-list of files that Delta's log gives, is a job more.
-"""
 SMALL_ALONE = 4 * 2**20
 """The same where each statement asks for a narrow part only (``Rewriting.reads_alone``).
 

@@ -38,12 +38,30 @@ NOTHING_ASSUMED = Unsaid()
 ALL_STATIC = Unsaid(STATIC)
 
 
+LITTLE = 8 * 2**20
+"""Bytes of all that is read up to which statements are interpreted, and planned once.
+
+A statement over less spends its time in planning, and each exchange that is planned again, and each
+list of files that Delta's log gives, is a job more.
+"""
+
+
 @dataclass(frozen=True)
 class Relations:
     """The relations that a query reads, views opened: the catalog, and each table with its pin."""
 
     catalog: Catalog
     tables: Mapping[str, Pinned]
+
+    @property
+    def size(self) -> int:
+        """The size in bytes of the tables."""
+        return sum(one.table.size for one in self.tables.values())
+
+    @property
+    def little(self) -> bool:
+        """Whether they are read in less time than it takes to compile what reads them."""
+        return self.size <= LITTLE
 
     def arrival(self, name: str) -> str | None:
         """Return the arrival column's name of a table; None for a static one."""

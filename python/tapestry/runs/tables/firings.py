@@ -85,8 +85,4 @@ class ClosedRows:
         """Remove the rows of the runs between the last one that has landed and this one."""
         firings = firings_table(self.state_table).name
         for table, marks in ((firings, MARKS), *((name, BESIDE_MARKS) for name in self.tables)):
-            of_closed = (
-                f"{marks.generation} = {string(run.generation)}"
-                f" AND {marks.number} > {self.after:d} AND {marks.number} < {run.n:d}"
-            )
-            remove_rows(session, table, of_closed)
+            remove_rows(session, table, marks.between(run.generation, self.after, run.n))

@@ -57,6 +57,11 @@ class Marks:
             earlier += f" AND {self.number} NOT IN ({_listed(failed)})"
         return Sql(f"{self.generation} = {string(generation)} AND {earlier}")
 
+    def between(self, generation: str, after: int, n: int) -> Sql:
+        """Return the condition that a row is of a run of a generation after one and before n."""
+        of_runs = f"{self.number} > {after:d} AND {self.number} < {n:d}"
+        return Sql(f"{self.generation} = {string(generation)} AND {of_runs}")
+
     def gone(self, generation: str, n: int, failed: Sequence[int] = (), since: int = 0) -> Sql:
         """Return the condition that a row can never count again once run n of a generation is over.
 

@@ -12,7 +12,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import KEYS, config_of
 from tapestry.runs.kinds.action.explain import explain_action
-from tapestry.runs.kinds.action.perform import Perform
+from tapestry.runs.kinds.action.plan_run import Perform
 from tapestry.runs.kinds.action.python_call import parts_of, targets_of
 from tapestry.runs.kinds.action.statement import names_said
 from tapestry.runs.kinds.action.statement_target import refuse_other_statements

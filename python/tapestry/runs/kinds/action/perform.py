@@ -48,7 +48,6 @@ from tapestry.runs.kinds.action.written import StatementsOfBatch, say_what_is_wr
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol import crash
 from tapestry.runs.protocol.outcome import Outcome
-from tapestry.runs.protocol.plan import OwnRun, Told
 from tapestry.runs.tables.action_batch import (
     CLAIMED,
     DEAD,
@@ -81,34 +80,6 @@ class Performed(Outcome):
         done = f"{counted(self.batches, 'batch', 'batches')} of {counted(self.firings, 'firing')}"
         failed = f", {self.failed} failed" if self.failed else ""
         return done + failed + ("; max_batches is reached, more are due" if self.more else "")
-
-
-@dataclass(frozen=True)
-class Perform(OwnRun):
-    """The next run of an action, which carries itself out.
-
-    anew
-        A life of its own begins: waiting batches are dropped.
-    at_once
-        Batches that are not released yet, or wait for their next attempt, are due, too.
-    """
-
-    model: Model
-    anew: bool = False
-    told: Told = field(default_factory=Told)
-    at_once: bool = False
-
-    @property
-    def main(self) -> str:
-        """The author's text."""
-        return self.model.sql
-
-    def carry_out(self, session: Session, invocation: Invocation) -> Outcome:
-        """Execute the batches that are due.
-
-        Raises ActionFailed where one of them is dead now, after all others have been executed.
-        """
-        return BatchRound(session, self.model, invocation, self.at_once).run(self.anew)
 
 
 @dataclass(frozen=True)
@@ -339,7 +310,7 @@ class BatchRound:
         said = said_of(batch, self.config, life.idempotency_key(name))
         note = self.note(life, [batch], batch.place)
         if not parts:
-            call = FunctionCall(self.model, rules, batch, partial(bound_rows, batch), said)
+            call = FunctionCall(self.model, rules, batch, said)
             self.call_function(call, self.landing(f"{name}:1", note))
         again = StatementsOfBatch(self.session, self.model, self.invocation, rules, batch)
         for number, part in enumerate(parts, start=1):

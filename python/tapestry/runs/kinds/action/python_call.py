@@ -32,9 +32,11 @@ from tapestry.runs.kinds.action.rules_read import RuleRead
 from tapestry.runs.kinds.action.statement import (
     ActionStatement,
     bound_names,
+    bound_rows,
     statements_in,
     written_tables,
 )
+from tapestry.runs.kinds.action.waves import rows_of_wave
 from tapestry.runs.kinds.action.within import stopped_after, within
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import new_view
@@ -43,7 +45,6 @@ from tapestry.runs.tables.action_batch import ActionBatch
 from tapestry.runs.tables.target import look, newest_commits
 from tapestry.words import without_stack
 
-BoundRows = Callable[[Sequence[RuleRead], ActionConfig, str], Sql]
 LONGEST_MESSAGE = 1_000
 LOOK_BACK = 1_000
 
@@ -52,17 +53,17 @@ LOOK_BACK = 1_000
 class FunctionCall:
     """A call of an action's function with the rows of one batch.
 
-    bound
-        Gives the rows that it is called with, of some rules under a name.
     said
         By name: what the batch says of itself (``said_of``).
+    wave
+        The batches with whose rows it is called; (): with those of the one.
     """
 
     model: Model
     rules: Sequence[RuleRead]
     batch: ActionBatch
-    bound: BoundRows
     said: Mapping[str, str | None]
+    wave: Sequence[ActionBatch] = ()
 
     @property
     def config(self) -> ActionConfig:
@@ -146,8 +147,14 @@ class FunctionCall:
                 found[relation] = pinned(own, relation)
             else:
                 first = next(iter(rule.bound))
-                found[relation] = self.bound([rule], self.config, first)
+                found[relation] = self.rows_bound([rule], first)
         return found
+
+    def rows_bound(self, rules: Sequence[RuleRead], name: str) -> Sql:
+        """Return a SELECT of the rows that the function is called with, of rules under a name."""
+        if self.wave:
+            return rows_of_wave(self.wave, rules, self.config, name)
+        return bound_rows(self.batch, rules, self.config, name)
 
     def call(self, spark: Any, reads: Mapping[str, Sql]) -> Any:
         """Call the function and return its result."""
@@ -161,7 +168,7 @@ class FunctionCall:
                     where=self.model.file,
                     hint=f"there is {', '.join(names)}",
                 )
-            return spark.sql(self.bound(self.rules, self.config, known[name.lower()]))
+            return spark.sql(self.rows_bound(self.rules, known[name.lower()]))
 
         def load(relation: str) -> Any:
             return spark.sql(reads[plain(relation)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from time import monotonic
 from typing import Any, Protocol
 
@@ -143,8 +142,7 @@ class WaveOfRound:
         first, name = min(batches, key=lambda one: one.release), self.name(batches)
         batch = replace(first, key=None, again=any(one.again for one in batches))
         said = said_of(batch, self.run.config, self.life.idempotency_key(name))
-        rows = partial(rows_of_wave, batches)
-        call = FunctionCall(self.run.model, self.rules, batch, rows, said)
+        call = FunctionCall(self.run.model, self.rules, batch, said, batches)
         self.run.call_function(call, self.run.landing(name, self.note(batches)))
 
     def name(self, batches: Sequence[ActionBatch]) -> str:

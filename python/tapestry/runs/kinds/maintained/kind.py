@@ -41,7 +41,7 @@ class Maintained:
         """Return the plan; writes nothing. Raises one of the errors of ``tapestry.errors``."""
         query = read_query(session, model, invocation)
         standing, asked = stand_or_replace(session, model, invocation, full_refresh)
-        with for_little(session, query.little):
+        with for_little(session, query.relations.little):
             return NextRun(session, model, invocation, standing, query, asked).plan()
 
     def refuse(self, model: Model, catalog: Catalog) -> None:

@@ -14,7 +14,6 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.declared import NOTHING_DECLARED, Declared, declared
 from tapestry.runs.kinds.maintained.how_kept import HowKept, how_kept, refuse
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.holding import LITTLE
 from tapestry.runs.query.relations import ALL_STATIC, STATIC, Relations, read_relations
 from tapestry.runs.query.settings import settings_line
 from tapestry.runs.sources.contents import canonical
@@ -100,12 +99,7 @@ class MaintainedQuery:
     @property
     def size(self) -> int:
         """The size in bytes of the tables that it reads."""
-        return sum(one.table.size for one in self.relations.tables.values())
-
-    @property
-    def little(self) -> bool:
-        """Is it read in less time than it takes to compile what reads it?"""
-        return self.size <= LITTLE
+        return self.relations.size
 
     def size_of(self, sources: Collection[str]) -> int:
         """Return the size in bytes of some of its sources."""

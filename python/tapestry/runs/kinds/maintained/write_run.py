@@ -65,7 +65,7 @@ class WriteRun:
 
         ``in_memory``: small and unchecked rows are computed while the run is claimed.
         """
-        beside = in_memory and self.query.little and not self.query.declared.checks
+        beside = in_memory and self.query.relations.little and not self.query.declared.checks
         holding = hold_rows(NOTHING_HELD) if beside else NOTHING_HELD
         return Planned(
             self.row,
@@ -74,7 +74,7 @@ class WriteRun:
             self.state_table,
             proof=self.proof(""),
             circumstances=self.standing.circumstances,
-            little=self.query.little,
+            little=self.query.relations.little,
             told=Told(self.weighed.warned(self.whole), self.figures()),
         )
 
@@ -92,7 +92,7 @@ class WriteRun:
             self.state_table,
             proof=self.proof(stays, verification),
             circumstances=self.standing.circumstances,
-            little=self.query.little,
+            little=self.query.relations.little,
             told=Told(self.weighed.warned(self.whole), self.figures(change)),
         )
 

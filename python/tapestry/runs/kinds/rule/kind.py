@@ -44,7 +44,7 @@ class Rule:
         model = begins_at_baseline(session, model, invocation)
         rule = read_rule(session, model, invocation)
         standing = stand(session, model, invocation, full_refresh)
-        with for_little(session, rule.little):
+        with for_little(session, rule.relations.little):
             return NextRuleRun(session, model, invocation, standing, rule).plan()
 
     def refuse(self, model: Model, catalog: Catalog) -> None:

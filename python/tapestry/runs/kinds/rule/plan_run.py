@@ -154,4 +154,4 @@ class NextRuleRun:
             views.release()
             raise
         write = WriteRule(self.session, self.model, self.standing, state, row)
-        return replace(write.planned(found, views), little=self.rule.little)
+        return replace(write.planned(found, views), little=self.rule.relations.little)

@@ -16,7 +16,6 @@ from tapestry.runs.kinds.rule.events import TableEvent, read_events
 from tapestry.runs.kinds.rule.log_columns import LogColumns, log_columns
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
-from tapestry.runs.query.holding import LITTLE
 from tapestry.runs.query.relations import STATIC, Relations, Unsaid, read_relations
 from tapestry.runs.query.settings import settings_line
 from tapestry.runs.sources.pins import Pinned
@@ -63,12 +62,6 @@ class RuleText:
     def config(self) -> RuleConfig:
         """The keys in its author's configuration."""
         return config_of(self.model.config.own)
-
-    @property
-    def little(self) -> bool:
-        """Is what it reads read in less time than it takes to compile what reads it?"""
-        read = {one.table.name: one.table.size for one in self.relations.tables.values()}
-        return sum((read | {self.name: self.table.table.size}).values()) <= LITTLE
 
     def lifted(self, moved: Collection[str] = ()) -> dict[str, LiftedQuery]:
         """Return each query over all commits at once; ``moved`` tables change between them.
