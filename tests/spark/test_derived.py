@@ -162,6 +162,22 @@ def test_rows_that_the_rule_does_not_look_at_are_drift(trading: Trading) -> None
     assert (found.status, found.details["key"]) == ("fail", '{"comp":"C3"}')
 
 
+def test_a_source_that_was_replaced_is_compared_all_the_same(trading: Trading) -> None:
+    """Its rows went and came, and the rule waits for updates only."""
+    trading.begin()
+    action = trading.action("add", ADD, "do_comps", unique_on=["comp"])
+    trading.now(action)
+    trading.move("S1")
+    made = (
+        f"create or replace table {{s}}.stocks (symbol string, price decimal(9,2)) {{how}} {FEED}"
+    )
+    trading.do(made.replace("{how}", "using delta"), "insert into {s}.stocks values ('S1', 5)")
+    trading.now(trading.rule_of_stocks)
+    trading.now(action)
+    with pytest.raises(DerivedDrift, match="rows differ"):
+        trading.now(trading.table)
+
+
 def test_a_batch_that_has_failed_is_left_out(trading: Trading) -> None:
     trading.begin()
     action = trading.action("compute", ADD, "do_comps", unique_on=["comp"], attempts=1)
