@@ -43,9 +43,9 @@ demo: setup
 test: setup
 ifeq ($(ARGS),)
 	@$(WITH_JAVA) spark=$$(mktemp); trap 'kill $$beside 2>/dev/null || true; rm -f "$$spark"' EXIT; \
-	$(BIN)/python -m pytest tests --part spark >"$$spark" 2>&1 & beside=$$!; failed=0; \
+	$(BIN)/python -m pytest tests --part spark --durations 12 >"$$spark" 2>&1 & beside=$$!; failed=0; \
 	$(BIN)/python -m pytest $$($(BIN)/python -m tools.judged $(QUERIES)) --part judges $(PARALLEL) || failed=1; \
-	$(BIN)/python -m pytest tests --part quick $(PARALLEL) || failed=1; \
+	$(BIN)/python -m pytest tests --part quick $(PARALLEL) --durations 12 || failed=1; \
 	wait $$beside || failed=1; cat "$$spark"; exit $$failed
 else
 	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)

@@ -143,13 +143,13 @@ def _models(
         yield trouble("models", error, "dbt parse  shows the whole message")
         return
     yield manifest
-    names = manifest.of_answers()
+    names = manifest.of_ours()
     if names:
         counts = models_by_kind(manifest.kind(name) for name in names)
         yield Diagnosis("models", OK, f"{counts}: {', '.join(names[:10])}")
     else:
         write = "in a model: {{ config(materialized='continuous') }}, or 'maintained'"
-        yield Diagnosis("models", NOTE, "none is continuous or maintained", write)
+        yield Diagnosis("models", NOTE, "none has a materialization of dbt-tapestry", write)
 
 
 def _connected(manifest: Manifest | None, given: DbtOptions) -> Iterator[Diagnosis]:
