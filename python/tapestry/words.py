@@ -20,6 +20,15 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def with_article(noun: str) -> str:
+    """Return a noun behind its indefinite article.
+
+    >>> with_article("rule"), with_article("action")
+    ('a rule', 'an action')
+    """
+    return f"{'an' if noun[:1] in 'aeio' else 'a'} {noun}"
+
+
 def size_text(size: int) -> str:
     """A number of bytes as people read it.
 

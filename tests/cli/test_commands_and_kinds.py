@@ -19,6 +19,7 @@ from tapestry.cli import main, models
 from tapestry.cli.commands import COMMANDS
 from tapestry.cli.models import read_manifest
 from tapestry.runs.kinds.registry import KINDS, OTHER_NAMES, kind_named, kinds_of_answers
+from tapestry.words import with_article
 
 PROFILE = "mine: {target: t, outputs: {t: {type: tapestry, method: session, schema: s}}}"
 SOURCES = """
@@ -131,7 +132,7 @@ def test_each_command_works_on_each_kind_or_says_why_not_and_what_else(
     if way_out is not None:
         assert ended.value.code == 2
         assert way_out in said
-        assert f"of_{name} is a {kind} model" in said
+        assert f"of_{name} is {with_article(kind)} model" in said
 
 
 def test_every_command_is_asked() -> None:

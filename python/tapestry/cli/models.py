@@ -21,6 +21,7 @@ from tapestry.cli.project import (
 )
 from tapestry.errors import ConfigurationError, TapestryError
 from tapestry.runs.kinds.registry import KINDS, kind_named, kinds_of_answers
+from tapestry.words import with_article
 
 if TYPE_CHECKING:
     from tapestry.runs.context.invocation import Invocation
@@ -134,7 +135,9 @@ def refuse_kinds(node: Mapping[str, Any], instead: Mapping[str, str]) -> None:
     kind = kind_named(said)
     if kind in instead:
         under = "" if said == kind else f" ({said})"
-        raise click.UsageError(f"{node['name']} is a {kind} model{under}: {instead[kind]}")
+        raise click.UsageError(
+            f"{node['name']} is {with_article(kind)} model{under}: {instead[kind]}"
+        )
 
 
 def names_of_ours(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:

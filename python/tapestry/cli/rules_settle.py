@@ -20,7 +20,7 @@ from tapestry.runs.kinds.action.statement import bound_names, bound_rows
 from tapestry.runs.tables.action_batch import DEAD, DROPPED, REPLAYED, ActionBatch, ActionLife
 from tapestry.runs.tables.batches import BatchesOfAction
 from tapestry.runs.tables.bound_rows import SHOWN
-from tapestry.words import counted, printable
+from tapestry.words import counted, printable, with_article
 
 if TYPE_CHECKING:
     from tapestry.cli.models import Manifest, Opened
@@ -135,7 +135,9 @@ def _known(manifest: Manifest, action: str) -> None:
     if action in manifest.models:
         said = manifest.models[action]["config"].get("materialized")
         kind = manifest.kind(action) or said
-        raise click.UsageError(f"{action} is a {kind} model: batches are those of actions")
+        raise click.UsageError(
+            f"{action} is {with_article(kind)} model: batches are those of actions"
+        )
     raise ConfigurationError(
         f"the project has no action {printable(action)}",
         hint=f"name a batch as `tapestry rules` does, like {EXAMPLE}",

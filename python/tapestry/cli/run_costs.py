@@ -15,7 +15,7 @@ from tapestry.runs.engine.errors_of_delta import not_found
 from tapestry.runs.engine.own_tables import in_schema_of
 from tapestry.runs.protocol.stopwatch import PARTS
 from tapestry.runs.query.relations import plain
-from tapestry.words import counted, size_text
+from tapestry.words import counted, size_text, with_article
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -165,7 +165,7 @@ def refuse_without_runs(name: str, kind: str, kinds: Sequence[str]) -> None:
     """Raise ConfigurationError for a model whose runs are not written down by part."""
     if kind not in kinds:
         raise ConfigurationError(
-            f"{name} is {f'a {kind} model' if kind else 'no model of ours'}:"
+            f"{name} is {f'{with_article(kind)} model' if kind else 'no model of ours'}:"
             " the parts of its runs are not measured",
             hint=f"name a model that is {' or '.join(kinds)}",
         )
