@@ -100,3 +100,12 @@ def test_a_text_of_strangers_gets_two_seconds(tmp_path: Path) -> None:
     (one,) = survey(tmp_path).models
     assert one.code == "too-costly"
     assert time.process_time() - before < 8
+
+
+def test_rules_and_actions_stay_what_they_are(tmp_path: Path) -> None:
+    """Their text calls a macro that only a run knows; they are no model to be judged."""
+    text = "{{ config(materialized='KIND') }} {{ triggered_by(ref('x')) }} select * from inserted"
+    kinds = ("rule", "action", "derived")
+    found = made(tmp_path, {f"models/{one}.sql": text.replace("KIND", one) for one in kinds})
+    assert [of(found, one).kind for one in kinds] == list(kinds)
+    assert (found.counts["stays"], found.counts["unread"]) == (3, 0)

@@ -26,6 +26,7 @@ from tapestry.advise.records import (
 from tapestry.advise.tables import UNNAMED, KnownTables
 from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
+from tapestry.runs.kinds.registry import KINDS
 from tapestry.sql import Rewriting, rewrite
 from tapestry.sql.read.parse import parse
 from tapestry.sql.read.read_query import read
@@ -91,8 +92,10 @@ class _Trial:
 
 
 def unread(text: Text) -> Advice:
-    """Return the advice for a model without a text to judge."""
+    """Return the advice for a model without a text to judge; one of ours is there already."""
     why, unset = text.read.why, text.read.unset
+    if text.today in KINDS:
+        return Advice(text.name, text.file, text.today, text.today)
     return Advice(text.name, text.file, text.today, UNREAD, reason=why, unset=unset)
 
 

@@ -58,7 +58,8 @@ def summary(found: Survey) -> Iterator[str]:
         first = next(one for one in found.models if one.code == code and one.kind == REBUILT)
         yield f"        {count:>5} {code}: {printable(first.reason)}"
     if counts["stays"]:
-        yield f"  {counts['stays']:>5} stay what they are, for they store no rows of their own"
+        why = "of a kind of ours, or without rows of their own"
+        yield f"  {counts['stays']:>5} stay what they are: {why}"
     if counts["unread"]:
         yield f"  {counts['unread']:>5} could not be judged"
         for why, count in _unread(found).most_common():
