@@ -10,8 +10,8 @@ from rich.console import Console
 from tapestry.cli import run_costs as module
 from tapestry.cli.run_costs import refuse_without_runs, run_costs, show_costs
 from tapestry.errors import ConfigurationError, NotRunYet
-from tapestry.runs.protocol.log import RUNS
-from tapestry.runs.protocol.stopwatch import PARTS, Stopwatch
+from tapestry.runs.protocol.log import PARTS, RUNS
+from tapestry.runs.protocol.run import Stopwatch
 
 OLD = [name for name in RUNS if not name.endswith("_seconds")]
 # ended at, action, seconds, five parts, rows in four ways, files and bytes, verification

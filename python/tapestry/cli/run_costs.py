@@ -13,7 +13,7 @@ from tapestry.quoting import identifier, relation_name, string
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.errors_of_delta import not_found
 from tapestry.runs.engine.own_tables import in_schema_of
-from tapestry.runs.protocol.stopwatch import PARTS
+from tapestry.runs.protocol.log import PARTS
 from tapestry.runs.query.relations import plain
 from tapestry.words import counted, size_text, with_article
 

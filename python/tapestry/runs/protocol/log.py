@@ -19,11 +19,13 @@ from tapestry.runs.engine.own_tables import OwnTable, append_own
 from tapestry.runs.engine.session import ReadVolume, Session
 from tapestry.runs.protocol.plan import Planned
 from tapestry.runs.protocol.refreshed import Refreshed
-from tapestry.runs.protocol.stopwatch import PARTS
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import pins_as_json
 from tapestry.runs.tables.target import Commit, Written
 
+PARTS = ("plan", "claim", "rows", "commit", "confirm")
+"""plan: what is to be done; claim: the run gets its number; rows: they are computed and checked;
+commit: they are written into the table; confirm: the state says that they are there."""
 RUNS: Mapping[str, str] = {
     "invocation_id": "string",
     "model": "string",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from tapestry.errors import TapestryError, VerificationFailed
@@ -23,13 +23,34 @@ from tapestry.runs.protocol.log import Entry
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import CloseRun, Decided, Leftover, Nothing, OwnRun, Plan, Planned
 from tapestry.runs.protocol.states import Claimed, Committed, Failed
-from tapestry.runs.protocol.stopwatch import Stopwatch
 from tapestry.runs.query.holding import release
 from tapestry.runs.query.relations import plain
 
 logger = logging.getLogger(__name__)
 
 LONGEST_REASON = 2_000
+
+
+@dataclass
+class Stopwatch:
+    """Measures one part after the other.
+
+    parts
+        Seconds by name, of those that have ended.
+    """
+
+    began: float = field(default_factory=monotonic)
+    parts: dict[str, float] = field(default_factory=dict)
+
+    def end(self, part: str) -> None:
+        """Note a part: all that was not noted yet went into it."""
+        before = sum(seconds for name, seconds in self.parts.items() if name != "plan")
+        self.parts[part] = self.seconds - before
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it began; the plan was made before that."""
+        return monotonic() - self.began
 
 
 def prepare(
