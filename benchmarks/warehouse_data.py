@@ -48,7 +48,7 @@ def _sold(customers: int, since: str, days: int) -> dict[str, tuple[str, float, 
         f" {_draw(3, EMPLOYEES)} AS employee_id, {_draw(4, 600)} AS promotion_id,"
         f" {_at(5, since, days)} AS ordered_at,"
         " element_at(array('placed', 'Shipped', 'done', 'test'),"
-        f" 1 + least({_draw(6, 100)} div 33, 3)) AS status"
+        f" 1 + least(int({_draw(6, 100)} div 33), 3)) AS status"
     )
     items = (
         f"id div 3 AS order_id, id % 3 AS line, {_draw(7, PRODUCTS)} AS product_id,"
