@@ -15,6 +15,7 @@ from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.committed import with_commits
 from tapestry.runs.sources.describe import DeltaSource, describe
+from tapestry.runs.sources.history import table_id_at
 from tapestry.runs.sources.too_old import retention
 from tapestry.sql.catalog import View
 
@@ -136,3 +137,8 @@ def _look(session: Session, name: str) -> Pinned | View:
 def newest_version(session: Session, name: str) -> int:
     """Return the newest version of a Delta table."""
     return int(session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT 1")[0][0])
+
+
+def log_goes_on(session: Session, table: DeltaSource, pin: Pin) -> bool:
+    """Return whether a table that was pinned is this one, replaced at most: its log goes on."""
+    return table_id_at(session, table, pin.version) == pin.table_id

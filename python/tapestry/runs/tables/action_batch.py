@@ -82,14 +82,18 @@ class ActionBatch:
         return f"{self.m}/{self.i}"
 
     @property
+    def replays(self) -> bool:
+        """Whether it has the rows of a dead batch again."""
+        return self.event.claim_id.startswith(_REPLAY)
+
+    @property
     def first_place(self) -> str:
         """The place under which the rows of the batch were claimed first.
 
         The transactions of its statements have that name, so that a replay skips those that have
         landed, and one that lands late after all does so once.
         """
-        replayed = self.event.claim_id.startswith(_REPLAY)
-        return self.event.claim_id.rpartition(" ")[2] if replayed else self.place
+        return self.event.claim_id.rpartition(" ")[2] if self.replays else self.place
 
     @property
     def replay_id(self) -> str:
@@ -98,8 +102,7 @@ class ActionBatch:
 
     def next_claim_id(self, new: str) -> str:
         """The id of the next claim of the batch: a replay keeps its own, which says of what."""
-        replayed = self.event.claim_id.startswith(_REPLAY)
-        return self.event.claim_id if replayed else new
+        return self.event.claim_id if self.replays else new
 
     def became(
         self,

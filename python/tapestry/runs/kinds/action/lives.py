@@ -128,14 +128,15 @@ class LivesOfAction:
         if many:
             told, name = _told(last.unit or ""), self.model.name
             by_clock = config_of(self.model.config.own).batching == BY_CLOCK
-            runs = "run it until they are released and" if by_clock else "let tapestry rules run"
-            done = "executed" if by_clock else f"{name} --now execute them"
+            way = f"let tapestry rules run {name} --now execute them"
+            if by_clock:
+                way = "run it until they are released and executed"
             raise ConfigurationError(
                 f"{self.model.name} is to have other batches than before ({told}),"
                 f" and {counted(many, 'batch', 'batches')} of the former ones"
                 f" {'waits' if many == 1 else 'wait'}",
                 where=self.model.file,
-                hint=f"write unique and unique_on as before, {runs} {done}, then change it;"
+                hint=f"write unique and unique_on as before, {way}, then change it;"
                 " or --full-refresh of the action drops what waits",
             )
 

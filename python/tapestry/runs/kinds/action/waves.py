@@ -116,17 +116,18 @@ def rows_of_wave(
     batches: Sequence[ActionBatch], rules: Sequence[RuleRead], config: ActionConfig, name: str
 ) -> Sql:
     """Return a SELECT of the rows of several batches in a bound table that is split."""
-    parts, table = [], None
+    parts = []
     for rule in rules:
-        bound = rule.bound.items()
-        table = next(one for called, one in bound if called.lower() == name.lower())
+        table = _bound_as(rule, name)
         cuts = [(one, one.cut[rule.relation]) for one in batches if rule.relation in one.cut]
         for run in dict.fromkeys((cut.generation, cut.n, cut.failed) for _, cut in cuts):
             of_run = [one for one in cuts if (one[1].generation, one[1].n, one[1].failed) == run]
             parts.append(_within(table, rule, config, of_run))
-    if not parts and table is not None:
-        return no_rows(table)
-    return Sql(" UNION ALL ".join(parts))
+    return Sql(" UNION ALL ".join(parts)) if parts else no_rows(_bound_as(rules[0], name))
+
+
+def _bound_as(rule: RuleRead, name: str) -> BoundTable:
+    return next(one for called, one in rule.bound.items() if called.lower() == name.lower())
 
 
 def _within(

@@ -33,8 +33,7 @@ from tapestry.runs.kinds.derived.versions_held import (
 )
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
-from tapestry.runs.sources.history import table_id_at
-from tapestry.runs.sources.pins import Pin, Pinned
+from tapestry.runs.sources.pins import log_goes_on
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.words import counted
 
@@ -115,7 +114,8 @@ class TableCheck:
         held = at_one_moment(self.session, done, tables, looks)
         for name, pin in held.pins.items():
             was = built.get(name, pin)
-            if was.table_id != pin.table_id and not self.goes_on(query.pinned(name), was):
+            other = was.table_id != pin.table_id
+            if other and not log_goes_on(self.session, tables[name].table, was):
                 raise NothingToCompareError(
                     f"{name} is another table than the one it was built from"
                 )
@@ -125,10 +125,6 @@ class TableCheck:
                     " have not looked beyond these yet"
                 )
         return held
-
-    def goes_on(self, source: Pinned, was: Pin) -> bool:
-        """Return whether a source was only replaced since a pin: its log goes on, as do rules."""
-        return table_id_at(self.session, source.table, was.version) == was.table_id
 
     def waiting(self, query: DerivedQuery, action: ActionRead, held: VersionsHeld) -> RowsWaiting:
         """Return the rows of an action's queue whose keys are left out."""

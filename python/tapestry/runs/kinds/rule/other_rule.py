@@ -9,7 +9,7 @@ from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.rule.evaluate import Evaluated
 from tapestry.runs.kinds.rule.triggers import RuleText
-from tapestry.runs.sources.history import table_id_at
+from tapestry.runs.sources.pins import log_goes_on
 from tapestry.runs.tables.bound_rows import ADDED_BY_US, BOUND
 from tapestry.runs.tables.kept import GENERATION, NUMBER, kept_name
 from tapestry.runs.tables.state_row import StateRow
@@ -25,10 +25,9 @@ def refuse_other_table(session: Session, rule: RuleText, row: StateRow) -> None:
     """
     pin, table = row.after.pins.get(rule.name), rule.table
     if pin is None or pin.table_id != table.pin.table_id:
-        if pin is not None and rule.log is None and pin.version < table.pin.version:
-            then = table_id_at(session, table.table, pin.version)
-            if then == pin.table_id:
-                return
+        earlier = pin is not None and rule.log is None and pin.version < table.pin.version
+        if pin is not None and earlier and log_goes_on(session, table.table, pin):
+            return
         raise ChangesGone(
             f"{rule.name} is another table than the one that {rule.model.name} has looked at",
             where=rule.model.file,
