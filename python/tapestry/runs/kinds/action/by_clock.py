@@ -6,8 +6,9 @@
 
 So the batches are those of a processor that is always ready, whenever runs happen (rules,
 section 6). A fold over the commits of a key, in their order, carries the batches so far and the
-open one. A list that grows by one is copied each time, so that the batches are put into lists of
-``CHUNK`` first: the cost is that of the number of firings, and not of its square.
+open one. Spark copies all that a fold carries at each step, so the commits are folded in parts of
+√n of them: one fold over a part carries the part's batches only, and one over the parts carries
+all. Both together copy n·√n batches, one fold alone would copy n².
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from collections.abc import Sequence
 
 from tapestry.quoting import string
 
-CHUNK = 200
 _SHOWN = ("place", "release", "firings", "rows", "depth")
 _TYPES = (
     "struct<made: timestamp, relation: string, firing: bigint, rule: string>",
@@ -65,23 +65,29 @@ def closed_by_clock(pending: str, rules: Sequence[str]) -> str:
 def _fold(commits: str, batch: str, bounds: Sequence[str]) -> str:
     """Return SQL for the batches of a key as an array, from an array of its commits in order."""
     opened = [*(f"x.{name}" for name in _SHOWN), *(f"x.{name}" for name in bounds)]
-    grown = ["a.now.place", "a.now.release", "a.now.firings + x.firings", "a.now.rows + x.rows",
-             "greatest(a.now.depth, x.depth)"]  # fmt: skip
+    grown = ["b.now.place", "b.now.release", "b.now.firings + x.firings", "b.now.rows + x.rows",
+             "greatest(b.now.depth, x.depth)"]  # fmt: skip
     for name in bounds:
         least = "least" if name.startswith("after") else "greatest"
-        grown.append(f"{least}(a.now.{name}, x.{name})")  # NULL is left out
+        grown.append(f"{least}(b.now.{name}, x.{name})")  # NULL is left out
     names = [*_SHOWN, *bounds]
-    filled, now = f"size(a.chunk) >= {CHUNK:d}", "array(a.now)"
-    return (
-        f"aggregate({commits}, named_struct('chunks', CAST(array() AS array<array<{batch}>>),"
-        f" 'chunk', CAST(array() AS array<{batch}>), 'now', CAST(NULL AS {batch})),"
-        f" (a, x) -> IF(a.now IS NULL OR x.seen >= a.now.release,"
-        f" named_struct('chunks', IF({filled}, concat(a.chunks, array(a.chunk)), a.chunks),"
-        f" 'chunk', IF(a.now IS NULL, a.chunk, IF({filled}, {now}, concat(a.chunk, {now}))),"
+    nothing, step = f"CAST(array() AS array<{batch}>)", "CAST(ceil(sqrt(size(c))) AS INT)"
+    opens = "b.now IS NULL OR x.seen >= b.now.release"
+    part = (
+        f"aggregate(part, named_struct('batches', {nothing}, 'now', a.now), (b, x) -> IF({opens},"
+        f" named_struct('batches', IF(b.now IS NULL, b.batches, concat(b.batches, array(b.now))),"
         f" 'now', {_struct(names, opened)}),"
-        f" named_struct('chunks', a.chunks, 'chunk', a.chunk, 'now', {_struct(names, grown)})),"
-        f" a -> flatten(concat(a.chunks, array(a.chunk, {now}))))"
+        f" named_struct('batches', b.batches, 'now', {_struct(names, grown)})))"
     )
+    joined = "named_struct('parts', concat(a.parts, array(one.batches)), 'now', one.now)"
+    fold = (
+        f"aggregate(transform(sequence(1, size(c), {step}), i -> slice(c, i, {step})),"
+        f" named_struct('parts', CAST(array() AS array<array<{batch}>>),"
+        f" 'now', CAST(NULL AS {batch})),"
+        f" (a, part) -> transform(array({part}), one -> {joined})[0],"
+        f" a -> flatten(concat(a.parts, array(array(a.now)))))"
+    )
+    return f"transform(array({commits}), c -> {fold})[0]"
 
 
 def _struct(names: Sequence[str], values: Sequence[str]) -> str:
