@@ -106,7 +106,7 @@ class TestPythonActions:
             "O2": call_price(102, 110, 1, 0.2),
             "O3": call_price(51, 50, 1, 0.4),
         }
-        assert dict(found) == pytest.approx(wanted)
+        assert dict(found) == pytest.approx({name: float(price) for name, price in wanted.items()})
         for message in ("0 batches of 0 firings, 1 failed", "1 batch of 2 firings", "nothing due"):
             results = {one.node.name: one.message for one in run_dbt(["run", "-s", "tell"])}
             assert results == {"tell": message}

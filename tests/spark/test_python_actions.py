@@ -201,7 +201,7 @@ def test_a_function_that_raises_is_tried_again_and_then_dead(world: PythonAction
         ("return dbt.ref('r').selectExpr('id', 'id as ID')", "two columns id", {}),
         ("return dbt.ref('r').selectExpr('string(id) as id')", "string as id, and", {}),
         ("return dbt.ref('r').select('id', 'v')", "2 rows with id = 1", {"merge_on": "id"}),
-        ("return dbt.ref('r').select('nothing')", "AnalysisException", {}),
+        ("return dbt.ref('r').select('nothing')", "UNRESOLVED_COLUMN", {}),
         ("return dbt.ref('odd')", "KeyError", {}),
         ("import sys; sys.exit(3)", "ended by SystemExit", {}),
         ("return dbt.ref('r').select('id')", "writes: does not name", {"writes": None}),
