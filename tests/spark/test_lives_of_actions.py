@@ -139,3 +139,27 @@ def test_an_action_that_was_killed_as_its_life_began_gets_its_view(sums: Rules) 
     sums.do("drop view {s}.add")
     assert str(sums.now(action)) == "nothing due"
     assert sums.rows("select * from {s}.add") == []
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_an_action_that_runs_before_its_rules(sums: Rules, there: bool) -> None:
+    """Its life begins at that run: what a rule finds later belongs to it, however often it ran."""
+    one = sums.rule("r", "select * from inserted", "t", when="inserted")
+    other = sums.rule("q", "select * from inserted", "u", when="inserted")
+    action = sums.action("add", ADD, "r", "q", unique=True)
+    if there:  # one of the two has run, and bound what does not belong to the action
+        for number in (100, 200):
+            sums.now(one)
+            sums.do(f"insert into {{s}}.t values ('b', 'x', {number})")
+        sums.now(one)
+    for _ in range(2):
+        assert str(sums.now(action)) == "nothing due"
+    for number in (1, 2):
+        sums.now(one)
+        sums.now(other)
+        for table in ("t", "u"):
+            sums.do(f"insert into {{s}}.{table} values ('a', 'x', {number})")
+    sums.now(one)
+    sums.now(other)
+    sums.now(action)
+    assert total(sums) == [("a", 6), ("b", 0)]

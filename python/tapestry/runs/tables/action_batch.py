@@ -125,7 +125,8 @@ class ActionLife:
     """An action from its first run, or a --full-refresh, to the next.
 
     begin
-        By rule: the generation, and the firing up to which they are none of this life's.
+        By rule: the generation, and the firing up to which they are none of this life's; no
+        generation where the rule had not run yet.
     unit
         What the rows of its batches have in common (``ActionConfig.unit``); None: nobody knows.
     """

@@ -24,12 +24,15 @@ from tapestry.runs.kinds.action.rules_read import RuleRead, has_columns
 from tapestry.runs.kinds.action.spent_rows import SpentRows
 from tapestry.runs.kinds.action.waiting import WaitingFirings
 from tapestry.runs.model.model import Model
+from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.tables.action_batch import ActionLife
 from tapestry.runs.tables.batches import BatchesOfAction
 from tapestry.words import counted
 
 logger = logging.getLogger(__name__)
 MOST = 10_000
+BEFORE_ALL = ("", -1)
+"""Where a life begins for a rule that had not run then: all of its firings belong to the life."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ class LivesOfAction:
         ConfigurationError where the unit has changed, and batches of the former one wait.
         """
         if last is None:
-            begin = {one.relation: (one.generation, self.first_begin(one)) for one in self.rules}
+            begin = dict.fromkeys(triggers_of(self.model), BEFORE_ALL)
+            begin |= {one.relation: (one.generation, self.first_begin(one)) for one in self.rules}
             return ActionLife(self.model.relation, uuid4().hex, 1, begin, self.unit)
         if anew:
             self.tell_dropped(last)
@@ -142,9 +146,11 @@ class LivesOfAction:
 
     def is_known(self, last: ActionLife, rule: RuleRead) -> bool:
         """Return whether batches of a life may have taken firings of a rule's present table."""
-        begun = last.begin.get(rule.relation, ("",))[0]
-        return rule.generation == begun or rule.generation in self.batches.generations(
-            last, rule.relation
+        begun = last.begin.get(rule.relation, ("?", -1))
+        return (
+            begun == BEFORE_ALL
+            or rule.generation == begun[0]
+            or rule.generation in self.batches.generations(last, rule.relation)
         )
 
     def behind_taken(self, last: ActionLife) -> dict[str, tuple[str, int]]:

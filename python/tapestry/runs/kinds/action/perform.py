@@ -34,6 +34,7 @@ from tapestry.runs.kinds.action.rules_read import (
     blocks_key,
     held_up,
     read_rules,
+    rules_that_ran,
     split_by,
 )
 from tapestry.runs.kinds.action.statement import (
@@ -116,6 +117,7 @@ class BatchRound:
         parts = parts_of(self.model)
         rules = read_rules(self.session, self.model, self.invocation, written)
         if rules is None:
+            self.begin_early()
             return Performed("nothing", None, None)
         standing = self.batches.standing()
         life = self.life(rules, anew, standing)
@@ -158,6 +160,12 @@ class BatchRound:
         if spent.is_due(standing):
             spent.let_go()
         return replace(self.told(ended, blocking), more=more)
+
+    def begin_early(self) -> None:
+        """Begin the first life of an action of which a rule has not run yet."""
+        if self.batches.standing().life is None:
+            there = rules_that_ran(self.session, self.model, self.invocation)
+            self.batches.begin_life(self.lives(there).of_run(None, False), now_utc())
 
     def life(self, rules: Sequence[RuleRead], anew: bool, standing: ActionStanding) -> ActionLife:
         """The life of the action, begun where this run is the first in it."""

@@ -126,6 +126,12 @@ class RuleRead:
         return f" AND {version} > {self.baseline:d}"
 
 
+def rules_that_ran(session: Session, model: Model, invocation: Invocation) -> list[RuleRead]:
+    """Return those rules of an action that have run; raises what ``read_rules`` raises."""
+    read = (_read(session, model, invocation, relation) for relation in triggers_of(model))
+    return [one for one in read if one is not None]
+
+
 def read_rules(
     session: Session,
     model: Model,
@@ -139,12 +145,9 @@ def read_rules(
     Raises ConfigurationError for a relation that is no rule's, StateMissing for one whose state is
     gone, BoundTablesDiffer where two of them bind something else.
     """
-    found = []
-    for relation in triggers_of(model):
-        one = _read(session, model, invocation, relation)
-        if one is None:
-            return None
-        found.append(one)
+    found = rules_that_ran(session, model, invocation)
+    if len(found) < len(triggers_of(model)):
+        return None
     _refuse_different(model, found)
     return [_above_baselines(session, model, invocation, one, written) for one in found]
 
