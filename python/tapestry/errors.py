@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 HINT: Final = "do: "
-"""What the line with the hint begins with, whoever has wrapped the message since."""
+"""The prefix of the line with the hint, by which it is found in a wrapped message, too."""
 
 
 class TapestryError(Exception):

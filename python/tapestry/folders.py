@@ -34,7 +34,7 @@ _instead: list[Path] = []
 _LIMIT = 1 << 20
 """Bytes: no file of ours is larger that is read at once."""
 _LINKS = 40
-"""As many as Linux follows on one way."""
+"""The maximum number of links on one path, as in Linux."""
 _HOLDER = re.compile(rb"process [0-9]{1,20} of [A-Za-z0-9. -]{1,255}")
 
 

@@ -9,16 +9,16 @@ ARRIVAL: Final = "_arrival"
 """The effective arrival of a source row: its ts, or the instant at which a late row arrived."""
 
 COMMITTED_AT: Final = "_committed_at"
-"""When the commit that added a source row was made (``arrival: commit``)."""
+"""The commit time of a source row (``arrival: commit``)."""
 
 ROW_ID: Final = "_row_id"
-"""What tells a row of one pinned source version from every other row of it."""
+"""The identifier of a row, unique within one pinned version of its source."""
 
 ENDED: Final = "_ended"
 """The first instant at which a source row is no longer visible: it was deleted."""
 
 KEY: Final = "_key"
-"""What identifies an answer beside its values (``sql.facts.keys``): staged rows carry it."""
+"""The identity of an answer beside its values (``sql.facts.keys``): staged rows carry it."""
 
 STATE_TABLE: Final = "tapestry_state"
 RUNS_TABLE: Final = "tapestry_runs"
@@ -52,7 +52,7 @@ SIDE_PROPERTY: Final = "tapestry.side"
 """Delta table property of a kept table of a target: which kind of rows it has."""
 
 MEMORY_PREFIX: Final = "tapestry_memory__"
-"""How the tables begin that hold rows of sources which several runs need."""
+"""The prefix of the tables that hold rows of sources which several runs need."""
 
 MEMORY_PROPERTY: Final = "tapestry.memory"
 """Delta table property of such a table: of which source it holds which rows, as JSON."""
@@ -61,4 +61,4 @@ ALL_ON_PROPERTY: Final = "tapestry.all_on"
 """Delta table property of ``tapestry_queries``: its version in which no model was switched off."""
 
 SWITCHED_OFF: Final = "switched off"
-"""What dbt's response of a model says (``code``) that the operator has switched off."""
+"""The ``code`` of dbt's response for a model that the operator has switched off."""

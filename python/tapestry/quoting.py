@@ -28,7 +28,7 @@ Sql = NewType("Sql", str)
 """A text that is SQL already: from a function of this module, or made of such texts only."""
 
 _ODD = re.compile(r"[\\'\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]+")
-"""What a literal does not hold here: what ends it, or can mean something else in some session."""
+"""Characters that no literal contains here: they end it, or some session reads them otherwise."""
 _SPLIT = re.compile(rf"({_ODD.pattern})|(?<=\$)(?=\{{)")
 MOST_PIECES = 16
 SPARK = ("spark", "databricks")

@@ -8,7 +8,7 @@ _CAUSE = re.compile(
     r"^(?:Caused by)?:? ?[\w.$]+(?:Exception|Error): (\[[A-Z][A-Z0-9_.]+\].*)$", re.MULTILINE
 )
 STACK = re.compile(r"^\s*(at [\w.$<>/]+\(|\.\.\. \d+ more|Caused by:)", re.MULTILINE)
-"""Where the stack of an error of Java begins in its text."""
+"""The beginning of the stack trace in the text of a Java error."""
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -12,7 +12,7 @@ GOES = (
     "only if its table is to be what its query gives now: rows that its sources have no more go"
     " out of it"
 )
-"""What must hold for a model that is incremental today."""
+"""The condition for a model that is incremental today."""
 
 
 def kept_by_changes(sql: str, catalog: Catalog) -> bool:

@@ -50,12 +50,12 @@ OF_TYPES = frozenset(
 )
 """Refused because of the types of columns."""
 UNREADABLE = "unreadable"
-"""Of a query that was translated it says that the translation is none: no verdict, either."""
+"""The code of a text that cannot be read; after a translation it is no verdict on the query."""
 OF_TEXT = frozenset({UNREADABLE, "odd-from", "odd-name", "odd-characters", "other-catalog"})
 """Refused because of a text that a variable without a value may have spoilt."""
 _DOUBLE = re.compile(r"AS (DOUBLE|FLOAT)")
 _SUM = re.compile(r"(SUM|AVG)\(")
-"""Of what is added up the type decides; all else that is inexact is computed in DOUBLE."""
+"""Aggregates whose exactness depends on a type; all other inexact ones are computed in DOUBLE."""
 REPAIRS = 25
 """So many things that a refusal asks to leave out are left out to see what remains."""
 
@@ -88,7 +88,7 @@ class _Trial:
     clocks: list[str] = field(default_factory=list)
     """The columns that read the clock and were left out."""
     seconds: float = 0.0
-    """That its longest rewriting took, refused or not."""
+    """The duration of its longest rewriting, in seconds, refused or not."""
 
 
 def unread(text: Text) -> Advice:

@@ -56,7 +56,7 @@ class Advice:
     hint: str = ""
     changes: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
-    """What only the owner of the data can know, and what must hold."""
+    """The conditions that must hold, and that only the owner of the data can confirm."""
     arrivals: tuple[ArrivalFound, ...] = ()
     notes: tuple[str, ...] = ()
     unset: tuple[str, ...] = ()
@@ -64,9 +64,9 @@ class Advice:
     strategy: str = ""
     dialect: str = "spark"
     characters: int = 0
-    """Of the SQL."""
+    """The length of the SQL, in characters."""
     seconds: float = 0.0
-    """That the rewriting took."""
+    """The duration of the rewriting, in seconds."""
     also: str = ""
     """Another kind that keeps its query, with another meaning: the answer as it is now."""
 

@@ -20,7 +20,7 @@ _MOVED = (
     *(exp.DateSub, exp.DatetimeSub, exp.TimestampSub),
 )
 _ODD = (KeyError, IndexError, TypeError, ValueError, AttributeError)
-"""What sqlglot raises besides its own errors."""
+"""The exceptions that sqlglot raises in addition to its own errors."""
 
 
 def in_spark(sql: str, dialect: str, plain: bool) -> dict[str, Any]:

@@ -28,7 +28,7 @@ INSTEAD = {
     " model over the same sources delivers; whoever wants the changes of a table reads its change"
     " data feed",
 }
-"""What to do with a model of another kind."""
+"""Kind of model that delivers nothing -> the reason, and the alternative."""
 
 
 @click.command(epilog=EXAMPLE)

@@ -24,7 +24,7 @@ from tapestry.errors import ConfigurationError
 from tapestry.folders import dbt_folder
 
 TYPE = "tapestry"
-"""Of the profiles that a command works with."""
+"""The `type` of the profiles with which a command works."""
 PROJECT_FILE, PROFILES_FILE = "dbt_project.yml", "profiles.yml"
 
 

@@ -45,7 +45,7 @@ INSTEAD = {
     "maintained": "its table is the answer as it is now and has no past to replay; dbt run brings"
     " it up to date",
 }
-"""What to do with a model of another kind."""
+"""Kind of model that cannot be replayed -> the reason, and the alternative."""
 
 
 @click.command(epilog=EXAMPLE, short_help="Run the project over past data, in steps.")

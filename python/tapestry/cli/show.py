@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 PLAIN_WIDTH = 120
-"""Where the output is no terminal, its lines may be so long."""
+"""The maximum length of a line of the output where it is no terminal."""
 
 
 def console() -> Console:

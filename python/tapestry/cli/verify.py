@@ -49,7 +49,7 @@ NO_MEMORIES = {
     "maintained": "its runs read no memories. Without --memories its table is checked",
     "derived": "its actions read no memories. Without --memories its table is checked",
 }
-"""What to do with a model of another kind."""
+"""Kind of model whose runs read no memories -> the reason, and the alternative."""
 
 
 @click.command(epilog=EXAMPLE)

@@ -17,7 +17,7 @@ from tapestry.errors import ConfigurationError
 from tapestry.runs.engine.instants import parse_length
 
 SECRET_KEYS = ("password", "secret", "token", "api_key", "user", "headers_secret")
-"""What people write by habit; ours name an environment variable instead."""
+"""Common keys for secrets, which are refused: ours name an environment variable instead."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 

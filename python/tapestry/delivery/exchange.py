@@ -21,7 +21,7 @@ from typing import TypeVar
 from tapestry.delivery.retry import Unavailable
 
 _AT_ONCE = struct.pack("ii", 1, 0)
-"""Of SO_LINGER: a connection ends when it is closed, without a goodbye."""
+"""The value of SO_LINGER with which close() ends a connection at once, by a reset."""
 
 Result = TypeVar("Result")
 

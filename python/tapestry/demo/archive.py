@@ -20,7 +20,7 @@ TABLES = ("messages", "votes", "reminders")
 EXPECTED = Path(__file__).parent / "expected"
 _ARRIVAL = {"transaction": "arrived_at"}
 _PLACE = {"messages": "archive_seq", "transaction": "rid"}
-"""What gives the order of the archive; that of arrival where nothing else does."""
+"""The column that orders the archive of a table; for other tables it is their arrival."""
 _APART = {"messages": "partition by newsgroup"}
 """Each list has an archive of its own."""
 

@@ -38,4 +38,4 @@ SEEDS: dict[str, dict[str, str]] = {
         "watched_since": "DATE",
     },
 }
-"""What `dbt seed` writes, with the types that ``seeds/`` gives its columns."""
+"""The tables of `dbt seed`: name -> column -> the type that ``seeds/`` gives it."""

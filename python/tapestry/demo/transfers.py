@@ -31,7 +31,7 @@ BANKS = 9_000
 """An even number: an account and its bank, what is left of dividing by it, are even both or odd."""
 CITIBANK, FLEET = 222, 224
 MEDIAN, SIGMA = 1_451, 1.889
-"""Of the amounts, in dollars: 0.099 % lie above 500,000, 0.027 % above 1,000,000."""
+"""The amounts, log-normal, in dollars: 0.099 % exceed 500,000, and 0.027 % exceed 1,000,000."""
 BIG = 400_000
 COMMON_TYPE, OTHER_TYPES = 1_000, (1_002, 1_032, 1_500, 1_600)
 

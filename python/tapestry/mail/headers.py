@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Headers = Mapping[str, bytes]
-"""What stands behind the name, as it is written, line ends included; names in lower case."""
+"""Name of a header, in lower case -> its value as it is written, line ends included."""
 
 LONGEST = 2**16
 """Bytes of a header that are kept."""

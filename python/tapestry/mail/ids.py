@@ -20,9 +20,9 @@ _ESCAPED = (
 _BETWEEN_WORDS = re.compile(r'[\s<>()",;]+')
 _BARE = re.compile(r"[^@]+@[^@]+")
 _SAID_BEFORE = re.compile(r"\b(?:from|by)\b.*\Z", re.IGNORECASE | re.DOTALL)
-"""What an address follows: ``Message from Ann Smith <``."""
+"""The words in front of an address: ``Message from Ann Smith <``."""
 _SAID_AFTER = re.compile(r"\s*(?:'s|writes|wrote|said)\b", re.IGNORECASE)
-"""What follows an address: ``>'s message of Monday``."""
+"""The words behind an address: ``>'s message of Monday``."""
 _DATED = re.compile(r"\d|\b(?:of|on|at|dated|message|article|mail|note)\b", re.IGNORECASE)
 """A date or a message was named after its author: what follows is its id."""
 _LAST_WORD = re.compile(r'"[^"]*"\s*\Z|[^\s",;:]+[\s,;:]*\Z')

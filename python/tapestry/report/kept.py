@@ -8,7 +8,7 @@ from typing import Any
 
 MEMORY, SUMS = "memory", "sums"
 COLOURS = {MEMORY: "s3", SUMS: "s4"}
-"""Of drawings, by their names in the style."""
+"""Kind of table -> its colour in drawings, by the name in the style."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ NUMBERS = ("share", "seconds", "saved_seconds")
 MOST = 10_000
 """So many of the newest deeds are looked at."""
 THERE = ("build", "flush")
-"""What is done to a memory that is there afterwards."""
+"""The deeds after which a memory exists."""
 
 
 def memories_of(

@@ -29,7 +29,7 @@ READ = "read"
 DUE = "due"
 WARNED = "warned"
 _WARNINGS = ("AdapterEventWarning", "JinjaLogWarning")
-"""What dbt calls the warnings of an adapter, and those of a model's own macros."""
+"""dbt's names of the warnings of an adapter, and of those of a model's own macros."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 

@@ -183,7 +183,7 @@ class FirstRows(KeptGroups):
 Part: TypeAlias = ByDerivation | ByValue | AtInstants | RunningGroups | FirstRows
 """An arm of the outermost UNION ALL."""
 Evaluated: TypeAlias = Block | AtInstants | RunningGroups | FirstRows
-"""What one strategy finds the new answers of: a block of an arm, or an arm by itself."""
+"""The unit whose new answers one strategy finds: a block of an arm, or an arm by itself."""
 
 
 def with_arms(part: Part, arms: Iterable[Arm]) -> Part:

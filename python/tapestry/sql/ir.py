@@ -33,9 +33,9 @@ class SourceTable:
     on: tuple[exp.Expr, ...] | None = None
     """A *look-up*: behind a LEFT JOIN on these conditions (``tapestry.sql.normalize.look_ups``)."""
     within: tuple[Formula, ...] = ()
-    """What else that ON demands, of time: bounds, once ``stage_joins`` has left it there."""
+    """The other conditions of that ON, on time: bounds, once ``stage_joins`` has left it there."""
     inferred: tuple[Inferred, ...] = field(default=(), compare=False)
-    """Of a look-up: what its ON implies of its rows, beside the conditions of every disjunct."""
+    """Conditions on a look-up's rows, implied by its ON and by what all disjuncts demand."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class DerivedTable:
     columns: tuple[str, ...]
     arms: tuple[Arm, ...] = field(compare=False)
     weight: int = field(default=1, compare=False)
-    """How many arms stand in it, those of tables and subqueries in them too."""
+    """The number of arms in it, including those of tables and subqueries in them."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Arm:
     where: Formula
     select: tuple[exp.Expr, ...]
     keys: tuple[exp.Expr, ...] = ()
-    """What identifies a derivation, a text each relation (``tapestry.sql.facts.keys``)."""
+    """The identity of a derivation: one text for each relation (``tapestry.sql.facts.keys``)."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class Conjunction:
     uppers: tuple[exp.Expr, ...]
     exists: tuple[Exists, ...]
     inferred: tuple[Inferred, ...] = field(default=(), compare=False)
-    """What follows from ``conditions``, and from those around it where it is a subquery."""
+    """Conditions implied by ``conditions`` and, in a subquery, by those around it."""
 
     @property
     def filters(self) -> tuple[exp.Expr, ...]:

@@ -55,7 +55,7 @@ REFUSE: tuple[TreePass, ...] = (
         "What depends on the order in which rows are added up is not the same twice.",
     ),
 )
-"""What a tree whose names are resolved is refused for."""
+"""The passes that refuse a tree whose names are resolved."""
 
 PASSES: tuple[Pass, ...] = (
     Pass(

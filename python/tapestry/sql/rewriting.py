@@ -52,8 +52,8 @@ class Rewriting(QueryFacts):
     """Those of ``columns`` that read the clock, evaluated at ``_matched_at``."""
     begin: datetime | None = None
     how_read: QueryReading = field(default_factory=QueryReading, compare=False, repr=False)
-    """How ``incremental`` reads what has a scan of its own, in which order, and what was measured
-    of the rows of a window (``measurement``)."""
+    """The reading of ``incremental``: the uses with a scan of their own, the order of joins, and
+    the measurements of the rows of a window (``measurement``)."""
     rendered: dict[Hashable, Body] = field(default_factory=dict, compare=False, repr=False)
 
     @property

@@ -41,7 +41,7 @@ class Scan:
 
 
 LEFT, RIGHT = "l_", "r_"
-"""How the columns of the two sides of a join are called where they stand beside each other."""
+"""The prefixes of the columns of a join's two sides, where these stand beside each other."""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class _Work:
     done: Counter[str] = field(default_factory=Counter)
     total: int = 0
     spare: Counter[str] = field(default_factory=Counter)
-    """What could have been left out, by what was made."""
+    """The units of optional work, which could have been left out, by the things made."""
     parts: set[tuple[object, object]] = field(default_factory=set)
     """The parts of readings that it has paid for."""
 

@@ -22,7 +22,7 @@ from tapestry.verification.scopes import Ctes, arms, conditions, opened, relatio
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
 VALUES = (exp.Column, exp.Identifier, exp.Literal, exp.Interval, exp.IntervalSpan, exp.Var)
 STRICT = (*VALUES, exp.Cast, exp.DataType, exp.Add, exp.Sub, exp.Neg, exp.Paren)
-"""What makes NULL of NULL; of other functions that is not known."""
+"""Expressions that are NULL if an argument is; of other functions that is not known."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from tapestry.verification.scopes import Ctes, by_value, conditions, from_items,
 
 ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ)
 SEVERAL = (exp.Or, exp.Not, exp.NEQ, exp.Case, exp.If, exp.In, exp.Between, exp.NullSafeEQ)
-"""What may make several intervals of one comparison, or what nobody has thought about."""
+"""Expressions that may give one comparison several intervals, or that were not examined."""
 COUNTED = (exp.AggFunc, exp.Having, exp.Qualify, exp.Window, exp.Limit, exp.Offset)
 
 

@@ -60,7 +60,7 @@ class OwnText:
     def __init__(self, definition: Definition, s: datetime, prefix: str) -> None:
         self.definition, self.prefix, self.at = definition, prefix, definition.instant(s)
         self.ctes: dict[str, tuple[str, str]] = {}
-        """Of each relation, in the order in which they read each other: its CTE."""
+        """Relation -> its CTE, each after those that it reads."""
         sources = map(definition.catalog.relations.get, definition.reads)
         columns = (column for one in sources if isinstance(one, Source) for column in one.columns)
         self.columns = {word for one in columns for word in _words(f"{one.name} {one.type}")}

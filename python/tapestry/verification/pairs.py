@@ -22,7 +22,7 @@ from tapestry.verification.definition import Definition
 from tapestry.verification.from_clause import AT, INSTANTS
 
 BITS = 62
-"""Of a number in every engine that are no sign."""
+"""The number of bits, besides the sign, that a number has in every engine."""
 Ctes = list[tuple[str, str]]
 
 

@@ -58,7 +58,7 @@ SPARKS = {
 """Each setting with what Spark 4.1 does where nobody has set it."""
 
 STANDARD = {**SPARKS, ANSI: "false"}
-"""What every session is opened with.
+"""The settings with which every session is opened.
 
 ANSI mode off is dbt-spark's own choice, so that one project means the same on Spark 3 and 4.
 """

@@ -66,7 +66,7 @@ INSTEAD: Mapping[str, str] = {
     "file_format": "the table of a continuous model is Delta's",
     "liquid_clustered_by": "it lays a table out",
 }
-"""What there is where a key does nothing; of ours these are dbt's own, too."""
+"""Key without effect -> the alternative; those that are keys of Tapestry are dbt's, too."""
 OTHERS: Mapping[str, tuple[str, str]] = {
     "cluster_by": ("Snowflake and BigQuery", "liquid_clustered_by lays a Delta table out"),
     "automatic_clustering": ("Snowflake", "liquid_clustered_by lays a Delta table out"),
@@ -112,7 +112,7 @@ _SOURCE_KEYS = {row.name: row for row in (ARRIVAL, ConfigKey("loaded_at_field", 
 _LOOSE = frozenset({"hard_deletes", "invalidate_hard_deletes", "snapshot_table_column_names"})
 """Keys of dbt that are fields of none of its classes."""
 _NEAR, _LONG = 0.85, 8
-"""How alike a key is to one that it misspells, and the length from which likeness is no chance."""
+"""The minimum similarity of a misspelt key, and the length from which this is no coincidence."""
 
 
 @dataclass(frozen=True)

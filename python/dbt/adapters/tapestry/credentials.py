@@ -40,9 +40,9 @@ class TapestryCredentials(SparkCredentials):
     A Spark Connect server that is gone in the middle of a run is asked again for as long.
     """
     query_retries: int = 0
-    """How often a statement is sent again whose connection was lost.
+    """The number of times that a statement is sent again after its connection was lost.
 
-    dbt-spark's one time may do twice what the server has done already (INSERT).
+    The one retry of dbt-spark may repeat what the server has done already (INSERT).
     """
     # Any, so that numbers and true/false need no quotes in YAML; Spark gets text.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)

@@ -50,7 +50,7 @@ _FAILED = re.compile(
 """A line with which a JVM, or a script that starts one, says why it ends."""
 _lock = threading.Lock()
 _said: set[tuple[str, str, str]] = set()
-"""Of which other warehouse the command that runs now was told."""
+"""The other warehouse of which the command that runs now was warned."""
 
 
 def start(

@@ -8,7 +8,7 @@ from tapestry.words import STACK
 
 _MARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\]")
 _REPEATED = re.compile(r"(\[[A-Z][A-Z0-9_.]+\]) [\w.$]+(?:Exception|Error): \1")
-"""As a Thrift server says it: the class of the error, that of Java, and the message."""
+"""The form of a Thrift server's message: the error class, Java's class, and the message itself."""
 _PLAN = re.compile(r";\n(?='|[+:]-|[^\n]+\n\s*[+:]-)")
 _MAX_LINES = 8
 _TOO_OLD = "TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION"
@@ -18,7 +18,7 @@ _READ_NO_MORE = (
     " the table (interval 30 days) lets Delta read it for longer"
 )
 _OF_ANOTHER_TIME = ("DELTA_REPLACE_WHERE_MISMATCH", "CHECK constraint EXPRESSION(")
-"""Of partitions, and of other columns: the second is a constraint that nobody has given a name."""
+"""Errors for rows outside a batch: by partition columns, and by others (an unnamed constraint)."""
 _OF_ITS_BATCH = (
     "A batch of a microbatch model gave rows whose event_time is not within the batch, or NULL. Set"
     " event_time on what the model reads, and let the model's event_time name the column that"

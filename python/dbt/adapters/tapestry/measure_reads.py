@@ -19,7 +19,7 @@ _VALUE = r"(?:total \([^\n]*\n)?\d[\d.,]*(?: [KMGT]?i?B\b)?"
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 WAIT_MS = 2_000
 LATEST = 300
-"""Of Spark's newest executions at most so many are looked through; a run makes a hundred."""
+"""The maximum number of Spark's newest executions that are examined; a run makes a hundred."""
 
 
 @contextmanager

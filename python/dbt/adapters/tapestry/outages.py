@@ -50,7 +50,7 @@ _TRANSPORT: Final = frozenset(
 """Classes of what the drivers throw of their own accord. Others bring what Spark has answered: that
 a store refused *its* connection, say."""
 _WRAPPED: Final = ("failed to connect: ", "Connection lost while polling")
-"""What dbt-spark writes before a driver's words, where it keeps no cause."""
+"""The prefixes that dbt-spark puts before a driver's message where it keeps no cause."""
 _OF_JAVA: Final = frozenset({"Py4JNetworkError"})
 
 

@@ -22,7 +22,7 @@ INTERPRETED = {
     # What a run holds goes with the run: looking for ways to pack it takes a fifth of the time.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
-"""What lets Spark interpret what it is asked: compiling kilobytes' queries takes longer."""
+"""Settings with which Spark interprets queries: to compile kilobytes of SQL takes longer."""
 
 
 def once(conf: RuntimeConfig) -> dict[str, str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import agate
 
 NULLS = ("null", "")
-"""What dbt takes for NULL, in any case and between spaces, in columns of every type."""
+"""The texts that dbt reads as NULL, in any case and between spaces, in columns of every type."""
 SHOWN = 3
 _CUT_FRACTION = re.compile(r"[.,]\d{7}")
 Cell = str | None

@@ -39,7 +39,7 @@ _FIXED, _NO_VALUE = "CANNOT_MODIFY", "INVALID_CONF"
 _REFUSED = re.compile(
     rf"\[(?P<why>{_FIXED}|{_NO_VALUE})[A-Z_.]*\].{{0,300}}?\"(?P<key>spark[\w.\-]*)\"", re.DOTALL
 )
-"""What Spark says of a setting that it does not take."""
+"""Spark's message about a setting that it does not accept."""
 
 
 def open_elsewhere(connection: Connection, open_: Callable[[Connection], Connection]) -> Connection:

@@ -25,7 +25,7 @@ _T = exp.DataType.Type
 _WHOLE = {_T.TINYINT: 3, _T.SMALLINT: 5, _T.INT: 10, _T.BIGINT: 19}
 """Types of whole numbers, with the digits that they can have."""
 _EXACT_IN = {_T.FLOAT: 5, _T.DOUBLE: 10}
-"""Of whole numbers with as many digits each is a value of the type."""
+"""Type -> a number of digits with which it represents every whole number exactly."""
 _TIMES = frozenset({_T.DATE, _T.TIMESTAMP, _T.TIMESTAMPTZ, _T.TIMESTAMPLTZ, _T.TIMESTAMPNTZ})
 _ONCE = "let the snapshot have it, once: "
 _NESTED = frozenset({_T.STRUCT, _T.ARRAY, _T.MAP})

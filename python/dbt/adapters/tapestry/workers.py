@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = AdapterLogger("Tapestry")
 
 MOST_CORES = "16"
-"""What one application takes of a standalone cluster, unless the profile says otherwise."""
+"""The cores that one application gets of a standalone cluster, unless the profile sets them."""
 PATIENCE, AGAIN = 10.0, 60.0
 """Seconds until the wait for cores is told, and told again."""
 SMALL_SNAPSHOTS = {"spark.databricks.delta.snapshotPartitions": "1"}

@@ -21,7 +21,7 @@ from tapestry.runs.kinds.continuous.query import Query
 logger = AdapterLogger("Tapestry")
 SUFFIX = ".incremental.sql"
 _written: dict[Path, str] = {}
-"""What this process has written: a warm process renders a query once."""
+"""Path -> the query that this process has written: a warm process renders a query once."""
 
 
 def write_beside_compiled(

@@ -33,7 +33,7 @@ GUEST, CANCELLED, TEST = 0.08, 0.09, 0.03
 UNPAID, IN_TWO = 0.12, 0.15
 """Shares of the orders: never paid, paid in two parts."""
 REFUNDED, BY_MISTAKE = 0.08, 0.06
-"""What share is given back of the orders that are paid, and of those that never are."""
+"""The shares of the orders with a refund: of those that are paid, of those that never are."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 SECOND = 1_000_000
 """Microseconds: all times are whole numbers of them."""
 TICKS = 8
-"""Of a dollar: prices are whole numbers of ticks."""
+"""The number of ticks in a dollar: prices are whole numbers of ticks."""
 SPREAD = 64
 """A price stays this many ticks around its first one at most."""
 

@@ -24,7 +24,7 @@ class Clock:
     instant: datetime
     given: bool = False
     read_at: datetime | None = None
-    """What the real clock said."""
+    """The instant that the real clock showed."""
 
     def t(self, lag: timedelta) -> datetime:
         """Return the end of a model's window: a given instant, or the clock's minus ``lag``."""

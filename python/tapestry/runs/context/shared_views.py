@@ -22,7 +22,7 @@ from tapestry.sql.read.without_ctes import without_ctes
 logger = logging.getLogger(__name__)
 
 SCHEMA = "global_temp"
-"""Where Spark has the temporary views that all of its sessions read."""
+"""The schema of Spark's temporary views that all of its sessions can read."""
 
 
 @dataclass

@@ -21,7 +21,7 @@ MOST: Final = 2**63 - 1
 SHOWN: Final = 60
 _LEAST, _MOST = micros(FIRST), micros(LAST)
 _SEAL: Final = "1:"
-"""What a seal of this version begins with: which fields it is about, and how they are written."""
+"""The prefix of seals of this version, which fixes the sealed fields and how they are written."""
 
 
 class Odd(ValueError):

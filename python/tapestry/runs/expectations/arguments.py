@@ -21,9 +21,9 @@ _OF_BOUNDS = {
     *("column", "min_value", "max_value", "strict_min", "strict_max"),
     *("mostly", "row_condition", "condition_parser"),
 }
-"""Of any expectation with bounds: another argument may be misspelt, which is said first."""
+"""The arguments of expectations with bounds; any other may be misspelt, which is said first."""
 _Check = Callable[[Any], str]
-"""What is wrong with a value, as what follows it in a sentence; "" where nothing is."""
+"""Function from a value to the fault in it, the rest of a sentence; "" if there is none."""
 
 
 def refuse_arguments(expectation: Expectation, file: str) -> None:

@@ -39,7 +39,7 @@ TIMES = 4
 """A memory serves a use whose own would be smaller if it has at most so many times its bytes, or
 is one that runs read whole (``SMALL``)."""
 MOST_COMPARED = 50
-"""Of so many memories each is compared with each."""
+"""The maximum number of memories that are compared in pairs."""
 FEW_ROWS = 100
 """From fewer rows of a window no share is told."""
 

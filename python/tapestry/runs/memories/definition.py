@@ -27,7 +27,7 @@ FORM_OF_PAIRS: Final = "join 1"
 """The forms of what is kept: another one is another table."""
 MAPPING = "delta.columnMapping.mode"
 At = tuple[tuple[int, int], ...]
-"""Of each side, a version of its source and the bytes that it has there."""
+"""For each side, a version of its source, and the number of bytes of that version."""
 
 
 @dataclass(frozen=True)

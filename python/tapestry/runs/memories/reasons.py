@@ -28,7 +28,7 @@ UNRECORDED: Final = "UNRECORDED"
 RECORDS_UNREAD: Final = "RECORDS_UNREAD"
 
 SPOILT: Final = (FOREIGN_COMMIT, UNRECORDED, NOT_APPENDED_ONLY, UNREADABLE)
-"""What it held is not to stay: rows that a source has lost are not to live on in a copy of it."""
+"""Reasons to drop a memory: rows that a source has lost are not to live on in a copy of it."""
 
 REASONS: Mapping[str, str] = {
     OFF: "memories are switched off (memories: off, or TAPESTRY_MEMORIES=off)",

@@ -14,7 +14,7 @@ from tapestry.runs.sources.describe import OWN_PREFIX
 from tapestry.runs.tables.target import MANY, Commit, look, newest_commits
 
 _HARMLESS = ("OPTIMIZE", "VACUUM")
-"""What others may do to it."""
+"""The operations on a memory that others may execute."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from tapestry.runs.tables.target import metadata, transaction
 logger = logging.getLogger(__name__)
 
 MARK = "CAST(NULL AS BOOLEAN)"
-"""What stands in the column ``mark_of``."""
+"""The value of the column ``mark_of``."""
 LOG_KEPT = "interval 36500 days"
 """The commit that built a memory says whose the later ones are."""
 FLUSH_BYTES = 2**20

@@ -17,7 +17,7 @@ from tapestry.errors import ConfigurationError
 from tapestry.quoting import authored
 
 RULES = ("warn", "drop", "fail")
-"""What happens to a row that breaks an expectation; the first is the default."""
+"""The treatments of a row that breaks an expectation; the first is the default."""
 KEYS = ("name", "expect", "on_violation")
 LONGEST_NAME = 120
 

@@ -112,9 +112,9 @@ class ModelConfig:
 
 COMMON = rows_of(ModelConfig)
 SCHEDULE = KindKeys((COMMON["every"], COMMON["priority"]))
-"""How often `tapestry watch` runs a model, and which goes first; any materialization has them."""
+"""The interval and the priority of a model in `tapestry watch`; any materialization has them."""
 EXPECTATIONS = KindKeys((COMMON["expectations"],))
-"""What a model of dbt's own materializations has besides."""
+"""The keys that a model of dbt's own materializations has in addition."""
 
 
 @dataclass(frozen=True)
@@ -139,11 +139,11 @@ class Model:
     arrivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     file: str = ""
     materialized: str = "continuous"
-    """Which kind of model it is (``runs/kinds/registry.py``)."""
+    """The kind of the model (``runs/kinds/registry.py``)."""
     unique_id: str = ""
-    """What dbt calls it: the same in every schema."""
+    """The id that dbt gives it: the same in every schema."""
     options: str = ""
-    """What stands between the table's properties and AS in CREATE TABLE: partitions, location."""
+    """The clauses between the table's properties and AS in CREATE TABLE: partitions, location."""
     properties: Mapping[str, str] = field(default_factory=dict)
     feeds: bool = False
     fed: tuple[str, ...] = ()

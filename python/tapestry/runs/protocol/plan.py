@@ -246,5 +246,5 @@ class OwnRun(ABC):
 
 
 Decided: TypeAlias = Nothing | Planned | OwnRun
-"""What is left to be done once everything that had crashed is brought to its end."""
+"""The work that remains once every run that had crashed is brought to its end."""
 Plan: TypeAlias = Decided | Leftover | CloseRun

@@ -17,7 +17,7 @@ _SETTINGS = "-- settings: "
 _ZONE = "-- session time zone "
 USUAL = "as usual"
 _OTHER = re.compile(r"[^\w.= -]", re.ASCII)
-"""What is neither in a setting's name nor in a value that Spark takes for one of these."""
+"""A character that is neither in a setting's name nor in the value of one of these."""
 
 
 def settings_line(settings: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from tapestry.sql.read.parse import parse
 from tapestry.sql.read.read_tokens import read_tokens
 
 GIVEN = "__dbt__cte__"
-"""What dbt's names of given rows begin with."""
+"""The prefix of the names that dbt gives to CTEs of given rows."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tapestry.sql.catalog import Column
 from tapestry.words import counted
 
 COMMIT = "commit"
-"""What a source says whose rows arrive with their commits."""
+"""The value of ``arrival`` for a source whose rows arrive with their commits."""
 NEEDED = ("delta.enableRowTracking", "delta.enableInCommitTimestamps")
 """Table properties without which Delta does not say when a row was committed."""
 

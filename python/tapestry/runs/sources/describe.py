@@ -23,11 +23,11 @@ from tapestry.sql.catalog import Column, View
 from tapestry.sql.facts.fixed_lengths import zone_is_fixed
 
 LATE = "_late"
-"""What a kept table knows of a late row besides its columns and its arrival."""
+"""The STRUCT column of a kept table with the run, the batch and the end of a late row."""
 
 RESERVED = frozenset({ARRIVAL, ENDED, ROW_ID, LATE, "_metadata"})
 OWN_PREFIX = "_tap_"
-"""How a run's queries over a source name what they add to its columns."""
+"""The prefix of the columns that a run's queries over a source add to its own."""
 REMEMBERED_ID = f"{OWN_PREFIX}row"
 """The id that Delta keeps of a row, where another table has a copy of it."""
 LOCAL = "timestamp_ntz"
@@ -49,8 +49,8 @@ class DeltaSource:
     size: int = 0
     changed: datetime | None = None
     commits: CommitTimes | None = None
-    """When its commits were made, where its rows arrive with them: ``_committed_at`` is among the
-    columns then."""
+    """The times of its commits, if its rows arrive with these: ``_committed_at`` is then among the
+    columns."""
     remembered: str = ""
     """A relation that is read in its place at any version: those of its rows that matter, with
     their ids in ``REMEMBERED_ID`` where the table keeps ids (``tapestry.runs.memories``)."""

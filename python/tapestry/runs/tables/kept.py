@@ -36,7 +36,7 @@ from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import folder_gone, metadata, newest_commits, transaction
 
 GENERATION, NUMBER = "_generation", "_n"
-"""Whose a row is, in columns before those of its kind."""
+"""The columns that identify the run of a row, before the columns of its kind."""
 ATTEMPTS = 6
 
 
@@ -269,7 +269,7 @@ class KeptRows:
     table: KeptTable
     select: str
     tidies: bool = True
-    """When the run has landed, what does not count any more is removed."""
+    """True if rows that no longer count are removed when the run has landed."""
 
     def write(self, session: Session, run: RunIdentity) -> None:
         """Write the rows (``KeptTable.write``)."""

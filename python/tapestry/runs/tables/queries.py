@@ -39,7 +39,7 @@ COLUMNS: Mapping[str, str] = {
 }
 COMMENT: Final = "tapestry: the continuous models; `tapestry queries` switches them off and on"
 OF_PROJECT: Final = ("id", "priority")
-"""What a run writes of a model that is there already."""
+"""The columns that a run updates for a model that has a row already."""
 ALL: Final = tuple(name for name in COLUMNS if name != "model")
 LONGEST_REASON: Final = 2_000
 """Characters of a reason that are kept and shown."""

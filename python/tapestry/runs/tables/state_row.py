@@ -18,7 +18,7 @@ from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.run_identity import RunIdentity
 
 KEY = ("model", "generation", "n")
-"""What names a row in a message."""
+"""The columns that identify a row in a message."""
 FORMAT = 2
 """The form of a row, and of what its run wrote beside its table: late rows, known answers, states
 of groups, rejected rows."""
@@ -50,7 +50,7 @@ COLUMNS: Mapping[str, str] = {
     "own": "string",
     "last_own": "string",
 }
-"""Of these only rows of format 1 have a ``begin``, ``last_begin`` and ``began``."""
+"""Column -> type; only rows of format 1 have a ``begin``, ``last_begin`` and ``began``."""
 LONGEST_OWN = 100_000
 """So many characters has what a kind keeps of its own, at most."""
 FAILED = 100

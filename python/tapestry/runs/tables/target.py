@@ -46,7 +46,7 @@ HARMLESS = (
 CREATIONS = ("CREATE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT")
 FIRST_LOOK = 20
 MANY = 1_000_000
-"""As many commits as there are."""
+"""A number of commits that no log exceeds: all of them are read."""
 BY_BATCH = "batch"
 FOR = "for"
 """In the note of a commit of a batch: the generations of derived tables that it was begun for."""

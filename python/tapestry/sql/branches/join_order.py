@@ -18,7 +18,7 @@ from tapestry.sql.ir import SourceTable, Table
 from tapestry.sql.scan import Scan, Window
 
 FEW = 2
-"""Of so many tables, one of them narrowed, there is but one order."""
+"""The maximum number of tables that have but one order, given that one of them is narrowed."""
 
 
 @dataclass(frozen=True)

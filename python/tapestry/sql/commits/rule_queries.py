@@ -20,7 +20,7 @@ from tapestry.sql.commits.transitions import TRANSITIONS
 from tapestry.sql.read.parse import parse
 
 MATCHES: Final = "matches"
-"""What the rows of the body's SELECT are called where nothing else is said."""
+"""The default name of the rows of the body's SELECT."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from tapestry.sql.planner.hints import broadcast
 from tapestry.sql.write import build
 
 MEMORY_CTE, PART = "memory", "part"
-"""What is kept of the groups of all arms, and which of its columns says whose a row is."""
+"""The CTE of the states of groups of all arms, and its column with the arm and part of a row."""
 
 
 @dataclass(frozen=True)

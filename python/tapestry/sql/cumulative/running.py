@@ -31,9 +31,9 @@ from tapestry.sql.write import build
 
 DISTINCT = ("distinct", "distinct_sum")
 _TOGETHER: Mapping[str, type[exp.Expr]] = {"least": exp.Min, "greatest": exp.Max}
-"""How the states of several sets of rows become that of all of them: else they are added up."""
+"""Kind of state -> the aggregate over the states of several sets of rows; for others, the sum."""
 COUNTED = "_n"
-"""Of how many rows a value is the argument."""
+"""The column with the number of rows of which a value is the argument."""
 
 
 @dataclass(frozen=True)

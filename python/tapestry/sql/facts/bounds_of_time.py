@@ -51,7 +51,7 @@ SKIPS_NULLS = (
 )
 """May be a value where an argument is NULL."""
 SELECTING = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)
-"""What stands around an aggregate and says which rows it looks at."""
+"""Expressions around an aggregate that select the rows which it reads."""
 MOST = 64
 """So many ways in which a bound comes from columns of tables."""
 

@@ -31,7 +31,7 @@ NOTHING = "-"
 """The part of a relation that has no row: the null side of an outer join."""
 PART, INNER, STAMP = "|", "/", "@"
 WIDTH = 18
-"""Of a stamp: from 0001-01-01 to 9999-12-31 no number of microseconds is wider."""
+"""The width of a stamp: no number of microseconds from 0001-01-01 to 9999-12-31 is wider."""
 
 
 def of_row(row_id: exp.Expr) -> exp.Expr:

@@ -40,7 +40,7 @@ _AS_PARSED: dict[type[exp.Expr], int] = {
     **dict.fromkeys((exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Escape), 42),
     exp.RegexpLike: 42,
 }
-"""What the parser takes to bind otherwise: a test of a value binds tighter than a comparison."""
+"""Precedences that differ in the parser: a test of a value binds tighter than a comparison."""
 
 
 def binds(node: exp.Expr) -> int:

@@ -30,8 +30,8 @@ from tapestry.sql.ir import (
 
 _K = TypeVar("_K")
 Change = Callable[[Conjunction, tuple[Conjunction, ...]], Conjunction]
-"""What becomes of a conjunction, beside those around it (EXISTS within EXISTS), the outermost
-first, which are changed already. It keeps its tables."""
+"""Function from a conjunction and those around it (EXISTS within EXISTS), the outermost first and
+changed already, to the changed conjunction, which keeps its tables."""
 
 
 class _Once:

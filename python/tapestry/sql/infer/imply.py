@@ -21,7 +21,7 @@ from tapestry.sql.work import afford
 MOST = 100
 """Conditions that are looked at together; of more nothing is said."""
 SHORTENED = 8
-"""Of so many conditions that gave an end, those are sought that are enough."""
+"""The maximum number of conditions behind an end that are reduced to a sufficient subset."""
 READING = 8
 """Units for a condition that is read."""
 UNITS = 4_000

@@ -16,7 +16,7 @@ Number = int | Fraction | float
 """Exact; a float only where it is infinite."""
 
 MOST_DIGITS = 38
-"""Of a DECIMAL."""
+"""The maximum number of digits of a DECIMAL."""
 _INTEGERS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 """Digits that whole numbers of so many bits have as a DECIMAL."""

@@ -26,7 +26,7 @@ from tapestry.sql.infer.terms import Key, Term, cast_to, compared, term_of
 from tapestry.sql.work import size
 
 ARMS = 16
-"""Of so many alternatives each is looked at; more are taken as their hull, or say nothing."""
+"""The maximum number of alternatives that are examined; of more, only their hull, or nothing."""
 LARGEST = 400
 """Nodes of a condition that is read."""
 COMPARISONS: dict[type[exp.Expr], str] = {

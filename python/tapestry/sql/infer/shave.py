@@ -18,7 +18,7 @@ from tapestry.sql.infer.ranges import Range
 from tapestry.sql.infer.terms import Term
 
 _STEPS = (0, Fraction(1, 2), 1, 2, 16)
-"""How far from the algebraic end, in units of what a result is rounded to, is tried."""
+"""The distances from the algebraic end that are tried, in units to which a result is rounded."""
 
 
 def shaved(term: Term, place: int, ranges: Sequence[Range], wanted: Range) -> Range:

@@ -12,7 +12,7 @@ from tapestry.sql.ir import SourceTable
 AT, RANK = "_instant", "_rank"
 """The case of a row, and its place among the rows of one case."""
 ROWS_KEY = "_rows_key"
-"""What identifies a row of FROM."""
+"""The column that identifies a row of FROM."""
 
 
 @dataclass(frozen=True)

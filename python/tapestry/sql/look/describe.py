@@ -43,7 +43,7 @@ KEPT = {
     "distinct": "different values of {}",
     "distinct_sum": "sum of different values of {}",
 }
-"""How the running states of a group are called."""
+"""Kind of running state -> its description, with the value of the state."""
 _PLAIN = ByDerivation()
 _SHOWN = Frame(None, S, Order({}, {}, frozenset(), (), "UTC"))
 

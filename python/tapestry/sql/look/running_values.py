@@ -18,7 +18,7 @@ from tapestry.sql.facts.from_clause import derived_tables, leaf_selects
 from tapestry.sql.facts.grouping import is_aggregate
 
 CURRENT = "a table or view downstream that takes the latest"
-"""Where the current value alone is to be had."""
+"""The advice for an author who needs the current value alone."""
 TEXT = (
     "RunningValues: every intermediate value of {columns} becomes an answer (aggregates and window"
     " values change as rows come); for the current one: {current}; for one a group: a condition in"

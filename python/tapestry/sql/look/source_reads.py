@@ -19,7 +19,7 @@ from tapestry.sql.scan import Scan
 
 KEYS = "keys for the rows looked up"
 SCANS = "read_"
-"""How the names of the CTEs begin that apply the scans."""
+"""The prefix of the names of the CTEs that apply the scans."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ Side = Bag | SetQuery | UnionAll
 _VALUE = 8
 """Units for a value whose type is found out."""
 _A_UNIT = 20
-"""How many values whose types are known a unit compares."""
+"""The number of values of known types that are compared for one unit of work."""
 
 
 class ValueTypes:

@@ -27,7 +27,7 @@ from tapestry.sql.write import build
 MOST = 16
 """Places that are kept of a key; each costs a window function over the rows of a window."""
 _PLAIN = frozenset({"expressions", "from_", "where", "order", "distinct"})
-"""What may stand in a block above the ranks; its rows count by value."""
+"""The clauses that may stand in a block above the ranks; its rows count by value."""
 _RANKED = frozenset({"expressions", "from_", "joins", "laterals", "where"})
 _LIMITED = _RANKED | {"order", "limit"}
 _AT_MOST = (exp.LTE, exp.LT, exp.EQ)

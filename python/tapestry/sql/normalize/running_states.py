@@ -32,7 +32,7 @@ STATES = "_v"
 _CLAUSES = frozenset(
     {"expressions", "from_", "joins", "laterals", "where", "group", "having", "distinct", "order"}
 )
-"""What may stand in the block; DISTINCT and ORDER BY say nothing about values that count once."""
+"""The clauses that may stand in the block; DISTINCT and ORDER BY are void if values count once."""
 
 
 def running_states(

@@ -22,7 +22,7 @@ class Way:
     where: Formula
     columns: Mapping[str, Columns]
     keys: tuple[exp.Expr, ...] = ()
-    """What identifies the row of each relation, in the order written."""
+    """The expressions that identify the row of each relation, in the order written."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from tapestry.sql.read.exact_numbers import DECIMAL, WHOLE, kind_of_number
 from tapestry.sql.write import build
 
 ROWS = "_n"
-"""How many rows a group has."""
+"""The column with the number of rows of a group."""
 _GROUP, _COUNT, _SUM, _MEAN, _INPUT = "_g", "_c", "_s", "_m", "_input"
 
 

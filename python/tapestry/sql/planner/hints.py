@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 FEW_KEYS = "_few_keys"
-"""What the keys are called that a condition asks for though other conditions imply it.
+"""The alias of keys in a condition that other conditions imply.
 
-It makes a reading smaller, and can be left out where that is done already.
+The condition makes a reading smaller, and can be left out where that is done already.
 """
 
 

@@ -195,7 +195,7 @@ def _places(text: str, dialect: str, held: frozenset[str]) -> Iterator[KeyedRead
 
 
 Groups = Sequence[tuple[int, int]]
-"""Where parentheses around a SELECT or WITH open and close in a text."""
+"""The positions at which parentheses around a SELECT or WITH open and close in a text."""
 
 
 def _groups(text: str, dialect: str) -> Groups:

@@ -31,7 +31,7 @@ _TIGHTER = frozenset({TokenType.DCOLON, TokenType.DOT, TokenType.L_BRACKET})
 _ENDS = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END, *_VALUES}) | frozenset(
     {TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.STAR, TokenType.HEX_STRING}
 )
-"""What a value ends with, besides names: a sign behind it is an operator."""
+"""The tokens, besides names, that can end a value: a sign behind one is an operator."""
 _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER, *Parser.ID_VAR_TOKENS}) - {
     *(TokenType.CASE, TokenType.IS, TokenType.IN, TokenType.ESCAPE, TokenType.DIV, TokenType.ALL),
     *(TokenType.INTERVAL, TokenType.ROWS),

@@ -24,7 +24,7 @@ _SAME = (
     *(exp.ArgMin, exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Lag),
     exp.Lead,
 )
-"""What is of the kind of its first argument."""
+"""Expressions that have the kind of their first argument."""
 _BOTH = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
 _WHOLE = (
     *(exp.Count, exp.CountIf, exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.IntDiv),

@@ -11,7 +11,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 
 NAMED_STRUCT = "_tap_named_struct"
-"""What ``named_struct`` is called where the parser shall not read it by itself."""
+"""The name given to ``named_struct`` where the parser must not read it by itself."""
 
 
 def name_fields(tree: exp.Query) -> None:

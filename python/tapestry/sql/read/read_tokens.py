@@ -55,7 +55,7 @@ _BEHIND_FROM = frozenset(
         TokenType.SEMICOLON,
     }
 )
-"""What ends a FROM: the tokens behind it are read once, whatever stands before."""
+"""Tokens that end a FROM: the tokens behind it are read once, whatever stands before."""
 _COMPLETE = frozenset({TokenType.CROSS, TokenType.NATURAL})
 
 

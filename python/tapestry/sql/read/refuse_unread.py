@@ -47,13 +47,13 @@ INSTEAD = {
     "version": "leave it out: each run reads the versions that belong to its window",
     "on": "write DISTINCT alone, or NOT EXISTS a row that comes before this one",
 }
-"""What to write instead of a clause that no pass reads, by its place in the tree."""
+"""Place in the tree of a clause that no pass reads -> the hint about its replacement."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _LATER = frozenset(
     {TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.IN, TokenType.BETWEEN}
     | {TokenType.LIKE, TokenType.ILIKE, TokenType.RLIKE, TokenType.NOT}
 )
-"""What the parser takes for a part of the right side of ``<=>``, and Spark does not."""
+"""Tokens that the parser, but not Spark, takes for a part of the right side of ``<=>``."""
 _ENDS = frozenset(
     {TokenType.AND, TokenType.OR, TokenType.COMMA, TokenType.ALIAS, TokenType.SEMICOLON}
     | {TokenType.THEN, TokenType.WHEN, TokenType.ELSE, TokenType.END, TokenType.ARROW}

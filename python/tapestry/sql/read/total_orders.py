@@ -27,7 +27,7 @@ from tapestry.sql.read.open_clauses import parts
 
 BY_PLACE = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead)
 FIRST = (exp.First, exp.FirstValue)
-"""Of these the frame's end does not matter, so that a longer order may make peers fewer."""
+"""Functions that ignore the end of the frame, so that a longer order may make peers fewer."""
 
 
 def has_orders(tree: exp.Expr) -> bool:

@@ -82,7 +82,7 @@ class StagePlan:
     """(alias, column) -> what it is called in a row so far."""
     lo: str = "_lo"
     hi: str = "_hi"
-    """What the columns of the interval are called in a row so far."""
+    """The names of the columns of the interval in a row so far."""
     stages: int = 0
     done: list[exp.Expr] = field(default_factory=list)
     """The conditions that rows so far fulfil."""

@@ -8,7 +8,7 @@ from tapestry.sql.copies import copied
 from tapestry.sql.facts.precedence import ATOM, binds, is_torn
 
 WRITTEN = "literal"
-"""Where a CAST says that its author wrote a suffix behind a whole number."""
+"""The metadata key of a CAST whose author wrote a suffix behind a whole number."""
 SUFFIXES = {"L": "bigint", "S": "smallint", "Y": "tinyint"}
 
 

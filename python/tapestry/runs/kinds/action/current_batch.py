@@ -44,7 +44,7 @@ class CurrentBatch:
 
 
 CURRENT: ContextVar[CurrentBatch] = ContextVar("batch")
-"""Of the thread that executes the function."""
+"""The batch of the thread that executes the function."""
 
 
 def batch() -> CurrentBatch:

@@ -28,7 +28,7 @@ from tapestry.runs.tables.bound_rows import FIRING, SHOWN
 from tapestry.sql.read.parse import is_cte, table_name
 
 _SAID = re.compile(r"'\{tapestry\.batch:([^']*)\}'")
-"""What the macro `batch` renders."""
+"""The text that the macro `batch` renders."""
 _KEY = "key."
 
 

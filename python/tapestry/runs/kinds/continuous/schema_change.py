@@ -30,9 +30,9 @@ from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.facts.common_types import common_type
 
 _IN_DOUBLE = frozenset({"tinyint", "smallint", "int", "float"})
-"""What a DOUBLE holds to the last digit."""
+"""The types whose values a DOUBLE represents exactly."""
 _WIDE = frozenset({"smallint", "int", "bigint", "double"})
-"""To what Delta widens numbers, beside DECIMAL."""
+"""The types to which Delta widens numbers, in addition to DECIMAL."""
 
 
 def reconcile(

@@ -18,7 +18,7 @@ from tapestry.sql.operators.texts import Between, SourceVersions
 from tapestry.sql.operators.versions import WrittenQuery
 
 WHAT = ("old", "new", "minus", "plus")
-"""How the relations of a source are called in what is shown."""
+"""The prefixes of the names that the relations of a source have in the explanation."""
 
 
 def explain(

@@ -19,7 +19,7 @@ from tapestry.sql.read.read_query import ReadQuery, read
 from tapestry.sql.read.refuse_unsupported import has_windows_of_time
 
 REFUSE = (refuse_nondeterministic, refuse_misplaced, refuse_subqueries)
-"""What no table could be the answer of, or be verified against."""
+"""The passes that refuse a query whose answer no table can hold, or be verified against."""
 
 
 def refuse(sql: str, catalog: Catalog) -> ReadQuery:

@@ -33,7 +33,7 @@ class OpOfLog:
 CDF, LOG, DIFF = "cdf", "log", "diff"
 """The sources of changes."""
 OPS = ("insert", "update", "delete")
-"""What a change in a log is."""
+"""The kinds of changes in a log."""
 
 
 def _op() -> Values:

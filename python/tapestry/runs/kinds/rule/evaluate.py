@@ -17,8 +17,8 @@ from tapestry.sql.commits.transitions import TIME, TRANSACTION, TRANSITIONS, VER
 from tapestry.sql.lift.cases import AT
 
 AT_VERSION, AT_TIME, DEPTH = "_tap_version", "_tap_time", "_tap_depth"
-"""Of a transaction, beside its number: the commit that has brought it, when it was made, and how
-deep in a chain of actions it is."""
+"""The columns of a transaction, beside its number: the version and the time of its commit, and its
+depth in a chain of actions."""
 
 
 @dataclass(frozen=True)

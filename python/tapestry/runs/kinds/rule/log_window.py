@@ -55,8 +55,8 @@ LOW, SEEN = "log_low", "log_seen"
 """In what a rule keeps of its own: the load up to which all rows were seen, and the instant up to
 which those of later loads were, up to the version of the position."""
 AT, KIND, WAS, KNOWN, TIED = "_tap_at", "_tap_kind", "_tap_was", "_tap_known", "_tap_tied"
-"""When a row was committed, what it is, the row of its key before it, whether there is one, and
-whether it is not known which of two came first."""
+"""The columns of a change: its commit time, its kind, the row of its key before it, whether there
+is one, and whether it is unknown which of two changes came first."""
 _NEW, _PLACE = "_tap_new", "_tap_place"
 FOREVER = 2**62
 

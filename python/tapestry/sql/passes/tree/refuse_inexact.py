@@ -33,7 +33,7 @@ EXACT = (
 """Their value is that of a bag; of a window function, of an order that is made total."""
 EXACT_NAMES = frozenset({"any", "some", "every", "percentile"})
 _OF_A_BAG = (exp.ArraySort, exp.ArraySize, exp.ArrayMax, exp.ArrayMin)
-"""What does not depend on how a list is ordered."""
+"""Functions of a list whose value does not depend on the order of the list."""
 
 
 def refuse_inexact(tree: exp.Query, catalog: Catalog) -> exp.Query:

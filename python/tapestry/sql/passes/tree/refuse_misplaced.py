@@ -22,7 +22,7 @@ RANKS = (
 )
 """Functions that there are over a window with an order only."""
 OVER_ROWS = (exp.Window, exp.AggFunc, exp.RowNumber)
-"""What is computed over several rows; a window may lack its OVER."""
+"""Expressions that are computed over several rows; a window may lack its OVER."""
 
 
 def refuse_misplaced(tree: exp.Query, catalog: Catalog) -> exp.Query:

@@ -27,7 +27,7 @@ TODAY = frozenset({"now", "today", "yesterday", "tomorrow"})
 """Texts that Spark reads as the clock, also with a time zone behind: ``timestamp'today UTC'``."""
 _TIMES = ("date", "timestamp", "timestamptz", "timestampntz", "timestampltz", "datetime")
 _TEMPORAL = exp.Year.__module__
-"""Where the parser keeps its functions of dates and timestamps."""
+"""The parser's module of functions of dates and timestamps."""
 
 
 def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> exp.Query:

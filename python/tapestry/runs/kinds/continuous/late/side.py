@@ -53,7 +53,7 @@ them, the last end of the rows in it that have ended."""
 
 MARKS = Marks(Sql(f"{LATE}.generation"), Sql(f"{LATE}.n"))
 SIDE_COLUMNS = frozenset({LATE, ARRIVAL, ROW_ID})
-"""What a kept table has besides the columns of its source."""
+"""The columns that a kept table has in addition to those of its source."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tapestry.sql.catalog import Column
 
 FIELDS = ("generation", "n", "version", "batch", "ends", "ended")
 BATCH = f"{LATE}.batch, {LATE}.generation, {LATE}.n, {LATE}.version"
-"""What a batch is told by."""
+"""The fields that identify a batch."""
 LACKING = f"({LATE}.ended IS NULL AND ({ARRIVAL} IS NULL OR {ROW_ID} IS NULL))"
 """The condition that a copy in force lacks what it stands there for."""
 _NAMES = ("batch", "generation", "n", "version")
