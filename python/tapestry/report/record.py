@@ -135,7 +135,7 @@ class Run:
 
     @property
     def kept(self) -> str:
-        """How the table was updated, and why so; '' if rows are only added.
+        """The way the table was updated, and its reason; '' if rows are only added.
 
         >>> Run("s.m", refresh="full", reason="NO_KEY").kept, Run("s.m").kept
         ('full: NO_KEY', '')

@@ -32,7 +32,7 @@ from tapestry.words import counted
 logger = logging.getLogger(__name__)
 MOST = 10_000
 BEFORE_ALL = ("", -1)
-"""Where a life begins for a rule that had not run then: all of its firings belong to the life."""
+"""The beginning of a life for a rule that had not run then: all its firings belong to the life."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class NotTogetherError(Exception):
 
 @dataclass(frozen=True)
 class Unit:
-    """How batches are made: bound tables that are split, all bound tables, and `unique_on`.
+    """The unit of batches: bound tables that are split, all bound tables, and `unique_on`.
 
     single
         Each firing is a batch of its own.

@@ -15,7 +15,7 @@ from tapestry.runs.tables.target import commits_after, landed, look
 
 @dataclass(frozen=True)
 class Reached:
-    """How far a model has run.
+    """The position up to which a model has run.
 
     until
         The end of the newest window that its table holds; None where there is none.
