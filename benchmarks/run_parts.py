@@ -18,7 +18,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.common import save, start_spark
+from benchmarks.common import ROOT, save, start_spark
 from benchmarks.dbt_project import with_config
 from benchmarks.options import options_of, parser
 from benchmarks.small_runs import QUERIES, ROWS, Project, counting, instants_of
@@ -103,7 +103,8 @@ def jobs_since(spark: SparkSession, first: int) -> Counter[str]:
         if job.jobId() >= first:
             said = job.description()
             text = said.get() if said.isDefined() else job.name()
-            found[" ".join(re.sub(r"\d+", "N", text).split())[:60]] += 1
+            text = re.sub(r"\d+", "N", text.replace(f"{ROOT}/", ""))
+            found[" ".join(text.split())[:60]] += 1
     return found
 
 
