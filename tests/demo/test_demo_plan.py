@@ -89,6 +89,6 @@ def test_the_market_is_run_together() -> None:
     for models, data in ((f"liked,{TRADING[0]}", None), ("trading", Path("messages.parquet"))):
         with pytest.raises(click.UsageError, match="run together"):
             _chosen(models, data)
-    text = " ".join(_plan_of_trading(3))
-    assert text.startswith("3 runs of rules and actions")
-    assert "about 90 s" in text
+    text = " ".join(_plan_of_trading(2))
+    assert text.startswith("2 runs of rules and actions")
+    assert "about 101 s" in text
