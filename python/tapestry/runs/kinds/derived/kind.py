@@ -18,7 +18,13 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.derived.build import build_table, read_text
 from tapestry.runs.kinds.derived.check import TableCheck
 from tapestry.runs.kinds.derived.config import KEYS
-from tapestry.runs.kinds.derived.look_at_table import built_beside, gap_of_rules, look_at_table
+from tapestry.runs.kinds.derived.look_at_table import (
+    all_read,
+    built_beside,
+    compared,
+    gap_of_rules,
+    look_at_table,
+)
 from tapestry.runs.kinds.derived.written_by_others import of_anybody, written_by_others
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
@@ -52,6 +58,9 @@ class Derived:
                     hint="build it anew: --full-refresh; it holds what its actions have not done"
                     " yet then, and they leave that out",
                 )
+            state = all_read(session, model, invocation, standing.row, text)
+            if state is not None and invocation.recall.quiet(state)[0]:
+                return Nothing(model, invocation.clock.instant)
             if others := written_by_others(session, model, standing.row):
                 told.append(others)
             again = built_beside(session, model, standing.row)
@@ -62,6 +71,8 @@ class Derived:
                 found = look_at_table(session, model, invocation, standing.row)
                 if found is not None and found.status != PASS:
                     told.append(f"{found.name}: {found.details.get('message', '')}")
+                if state is not None and not told and compared(found):
+                    invocation.recall.note_quiet(state, None)
                 if found is None or not found.blocks:
                     return Nothing(model, invocation.clock.instant, Told(tuple(told)))
             standing = stand(session, model, invocation, refresh=True)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Hashable
 
-from tapestry.runs.checks.checks import CheckResult, Findings
+from tapestry.runs.checks.checks import PASS, CheckResult, Findings
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.derived.build import DerivedText
 from tapestry.runs.kinds.derived.check import TableCheck, drifted
 from tapestry.runs.kinds.derived.written_by_others import LOOKED_AT
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.log import Entry
 from tapestry.runs.protocol.rule_gaps import RuleGap, gap_above
 from tapestry.runs.query.relations import plain
+from tapestry.runs.tables.batches import batches_table
 from tapestry.runs.tables.state_row import StateRow
-from tapestry.runs.tables.target import FOR, commit_notes, newest_commits
-from tapestry.runs.tables.writers import writers_of
+from tapestry.runs.tables.target import FOR, commit_notes, look, newest_commits
+from tapestry.runs.tables.writers import writers_of, writers_table
+from tapestry.sql import timing
 
 REBUILD = "rebuild"
 """The value of `on_verify_failure` with which a table that has drifted is built again."""
@@ -51,6 +55,26 @@ def built_beside(session: Session, model: Model, built: StateRow) -> str:
     return ""
 
 
+def all_read(
+    session: Session, model: Model, invocation: Invocation, row: StateRow, text: DerivedText
+) -> Hashable | None:
+    """Identify all that the looks at a table depend on; None: on the clock too.
+
+    These are its query, and the newest commits of the table, of its sources, its actions' batches
+    and their rules. Found before a look, it is another one after anything that came meanwhile.
+    """
+    if timing.contains_now(text.query.tree):
+        return None
+    state = invocation.state_table
+    beside = (writers_table(state).name, batches_table(state).name)
+    writers = writers_of(session, state, plain(model.relation))
+    rules = dict.fromkeys(rule for one in writers for rule in one.rules)
+    seen = [(name, look(session, name)) for name in (model.relation, *beside, *rules)]
+    newest = [(name, one and (one.table_id, one.version, one.last_commit)) for name, one in seen]
+    pins = sorted((name, one.pin) for name, one in text.relations.tables.items())
+    return (row.generation, text.canonical, repr(model.config), *newest, *pins)
+
+
 def look_at_table(
     session: Session, model: Model, invocation: Invocation, row: StateRow
 ) -> CheckResult | None:
@@ -67,3 +91,8 @@ def look_at_table(
     if found.blocks and model.config.on_verify_failure != REBUILD:
         raise drifted(model, found.details)
     return found
+
+
+def compared(found: CheckResult | None) -> bool:
+    """Return whether a look has nothing more to find while nothing changes."""
+    return found is None or (found.status == PASS and "not_compared" not in found.details)
