@@ -22,14 +22,15 @@ from tapestry.runs.kinds.derived.look_at_table import (
     all_read,
     built_beside,
     compared,
-    gap_of_rules,
     look_at_table,
+    rules_of_writers,
 )
 from tapestry.runs.kinds.derived.written_by_others import of_anybody, written_by_others
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.kind import Explained
 from tapestry.runs.protocol.plan import Nothing, Plan, Told
+from tapestry.runs.protocol.rule_gaps import gap_above
 from tapestry.runs.protocol.standing import stand
 from tapestry.sql import Catalog
 from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
@@ -58,21 +59,23 @@ class Derived:
                     hint="build it anew: --full-refresh; it holds what its actions have not done"
                     " yet then, and they leave that out",
                 )
-            state = all_read(session, model, invocation, standing.row, text)
-            if state is not None and invocation.recall.quiet(state)[0]:
+            state, row = invocation.state_table, standing.row
+            rules = rules_of_writers(session, invocation, model)
+            depends = all_read(session, model, state, row, text, rules)
+            if depends is not None and invocation.recall.quiet(depends)[0]:
                 return Nothing(model, invocation.clock.instant)
-            if others := written_by_others(session, model, standing.row):
+            if others := written_by_others(session, model, row):
                 told.append(others)
-            again = built_beside(session, model, standing.row)
-            again = again or str(gap_of_rules(session, invocation, model, standing.row) or "")
+            again = built_beside(session, model, row)
+            again = again or str(gap_above(session, invocation, rules, row) or "")
             if again:
                 told.append(f"{again}: {model.name} is built again")
             else:
-                found = look_at_table(session, model, invocation, standing.row)
+                found = look_at_table(session, model, invocation, row)
                 if found is not None and found.status != PASS:
                     told.append(f"{found.name}: {found.details.get('message', '')}")
-                if state is not None and not told and compared(found):
-                    invocation.recall.note_quiet(state, None)
+                if depends is not None and not told and compared(found):
+                    invocation.recall.note_quiet(depends, None)
                 if found is None or not found.blocks:
                     return Nothing(model, invocation.clock.instant, Told(tuple(told)))
             standing = stand(session, model, invocation, refresh=True)

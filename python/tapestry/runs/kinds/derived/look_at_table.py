@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from tapestry.runs.checks.checks import PASS, CheckResult, Findings
 from tapestry.runs.context.invocation import Invocation
@@ -13,7 +13,6 @@ from tapestry.runs.kinds.derived.check import TableCheck, drifted
 from tapestry.runs.kinds.derived.written_by_others import LOOKED_AT
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.log import Entry
-from tapestry.runs.protocol.rule_gaps import RuleGap, gap_above
 from tapestry.runs.query.relations import plain
 from tapestry.runs.tables.batches import batches_table
 from tapestry.runs.tables.state_row import StateRow
@@ -25,13 +24,10 @@ REBUILD = "rebuild"
 """The value of `on_verify_failure` with which a table that has drifted is built again."""
 
 
-def gap_of_rules(
-    session: Session, invocation: Invocation, model: Model, built: StateRow
-) -> RuleGap | None:
-    """Find changes that the table lacks because a rule of an action that writes it left them."""
+def rules_of_writers(session: Session, invocation: Invocation, model: Model) -> list[str]:
+    """Return the rules of the actions that write the table."""
     writers = writers_of(session, invocation.state_table, plain(model.relation))
-    rules = dict.fromkeys(rule for one in writers for rule in one.rules)
-    return gap_above(session, invocation, rules, built)
+    return list(dict.fromkeys(rule for one in writers for rule in one.rules))
 
 
 def built_beside(session: Session, model: Model, built: StateRow) -> str:
@@ -56,8 +52,9 @@ def built_beside(session: Session, model: Model, built: StateRow) -> str:
 
 
 def all_read(
-    session: Session, model: Model, invocation: Invocation, row: StateRow, text: DerivedText
-) -> Hashable | None:
+    session: Session, model: Model, state: str, row: StateRow, text: DerivedText,
+    rules: Sequence[str],
+) -> Hashable | None:  # fmt: skip
     """Identify all that the looks at a table depend on; None: on the clock too.
 
     These are its query, and the newest commits of the table, of its sources, its actions' batches
@@ -65,10 +62,7 @@ def all_read(
     """
     if timing.contains_now(text.query.tree):
         return None
-    state = invocation.state_table
     beside = (writers_table(state).name, batches_table(state).name)
-    writers = writers_of(session, state, plain(model.relation))
-    rules = dict.fromkeys(rule for one in writers for rule in one.rules)
     seen = [(name, look(session, name)) for name in (model.relation, *beside, *rules)]
     newest = [(name, one and (one.table_id, one.version, one.last_commit)) for name, one in seen]
     pins = sorted((name, one.pin) for name, one in text.relations.tables.items())
