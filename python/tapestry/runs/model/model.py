@@ -43,16 +43,16 @@ class ModelConfig:
     )
     on_verify_failure: str = keyed(
         choice("fail", "warn"),
-        """What to do when that check fails. `fail`: publish nothing. `warn`: publish and warn.""",
+        """The reaction when a check fails. `fail`: publish nothing. `warn`: publish and warn.""",
     )
     on_target_change: str = keyed(
         choice("fail", "accept"),
-        """What to do when somebody else wrote to the table. `fail`: stop. `accept`: go on, for
+        """The reaction when somebody else wrote to the table. `fail`: stop. `accept`: go on, for
         example after answers were deleted on request.""",
     )
     expectations: tuple[Expectation, ...] = keyed(
         expectations(),
-        """What new rows have to look like, and what to do with one that does not.""",
+        """The conditions on new rows, and the reaction to one that does not meet them.""",
     )
     deterministic_functions: tuple[str, ...] = keyed(
         texts("functions", "[slug, shop.slug]"),
@@ -62,7 +62,7 @@ class ModelConfig:
     )
     memories: str | tuple[str | tuple[str, str], ...] = keyed(
         aliases("auto", "on", "off"),
-        """What is kept between runs so that they read less. `auto`: where it pays. `off`: nothing.
+        """The rows kept between runs so that they read less. `auto`: where it pays. `off`: nothing.
         A list of aliases, like `[r1, r2]`: of each, those rows of its source that the query can
         need, in a table that all models of the schema share, whether that pays or not. A pair in
         it, like `[[r1, r2]]`: also those rows of the two that the query joins, beside each other,
@@ -72,7 +72,7 @@ class ModelConfig:
     )
     deliver: tuple[Any, ...] = keyed(
         entries(),
-        """Where new answers go besides the table: files, mail, webhooks, other tables.""",
+        """The places of new answers besides the table: files, mail, webhooks, other tables.""",
     )
     every: timedelta | None = keyed(
         interval(),
@@ -85,8 +85,9 @@ class ModelConfig:
             0,
             "write one like 10; the greater number goes first, 0 is the default",
         ),
-        """Of two models that are due, `tapestry watch` runs the one with the greater number first,
-        with what it reads; `tapestry run` and `tapestry replay` run the greatest numbers first.""",
+        """Between two models that are due, `tapestry watch` runs the one with the greater number
+        first, with what it reads; `tapestry run` and `tapestry replay` run the greatest numbers
+        first.""",
     )
     own: Any = None
 

@@ -53,9 +53,9 @@ class ReturnedRows:
     )
     separable: bool = keyed(
         _switch(),
-        """Of a function in Python that returns rows: from the rows of several batches it makes what
-        it makes from those of each batch by itself. Then it is called once for all batches that are
-        due, and the rows are one commit; `batch()` has no key in it.""",
+        """For a function in Python that returns rows: from the rows of several batches it makes
+        what it makes from those of each batch by itself. Then it is called once for all batches
+        that are due, and the rows are one commit; `batch()` has no key in it.""",
         word=True,
     )
 
@@ -149,7 +149,7 @@ class ActionConfig(ReturnedRows, ChainKeys, OrderKeys):
     )
     on_dead: str = keyed(
         choice(AUTO, BLOCK, "continue"),
-        """What becomes of the rows of a key whose batch is dead. `auto`: `block` where the action
+        """The fate of the rows of a key whose batch is dead. `auto`: `block` where the action
         writes a derived table, else `continue`. `block`: they wait until the dead batch is replayed
         or dropped; till then each run ends with an error. `continue`: later ones go into the next
         batch.""",

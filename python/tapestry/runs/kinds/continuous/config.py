@@ -19,7 +19,7 @@ class ContinuousConfig:
 
     late_rows: str = keyed(
         choice("deliver", "warn", "fail"),
-        """What to do with rows that come `late_after` or more after their time. `deliver`: they
+        """The treatment of rows that come `late_after` or more after their time. `deliver`: they
         count as arrived now. `warn`: the same, with a warning. `fail`: the run stops.""",
     )
     late_after: timedelta = keyed(
@@ -29,16 +29,16 @@ class ContinuousConfig:
     )
     on_source_rewrite: str = keyed(
         choice("fail", "deletes_ok", "refresh"),
-        """What to do when rows of a source were changed or deleted since the last run. `fail`:
+        """The reaction when rows of a source were changed or deleted since the last run. `fail`:
         stop. `deletes_ok`: deleted rows are gone from now on, their answers stay; a query that asks
         what was there before (subqueries, outer joins, DISTINCT and the like) keeps them, with
         their end, in `<model>__late_…`. `refresh`: build the table again.""",
     )
     on_query_change: str = keyed(
         choice("fail", "continue", "refresh"),
-        """What to do when the query is not the one of the last run, in more than the columns of its
-        select list. `fail`: stop. `continue`: the table stays, the new query counts from the end of
-        the last run on, or from a later `begin`. `refresh`: build the table again.""",
+        """The reaction when the query is not the one of the last run, in more than the columns of
+        its select list. `fail`: stop. `continue`: the table stays, the new query counts from the
+        end of the last run on, or from a later `begin`. `refresh`: build the table again.""",
     )
     on_schema_change: str = keyed(
         choice(
@@ -79,7 +79,7 @@ class ContinuousConfig:
     )
     running_values: str = keyed(
         choice("warn", "wanted"),
-        """What to say where the select list shows a count or another value that changes as rows
+        """The reaction where the select list shows a count or another value that changes as rows
         come: every value that it ever had is an answer. `warn`: a run says so. `wanted`: it is
         meant.""",
     )

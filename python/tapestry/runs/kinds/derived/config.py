@@ -41,14 +41,14 @@ KEYS = KindKeys(
         ConfigKey(
             "on_verify_failure",
             choice("fail", "warn", "rebuild"),
-            "What to do when the table is not what its query says. `fail`: stop, and with it what"
+            "The reaction when the table is not what its query says. `fail`: stop, and with it what"
             " depends on the table. `warn`: go on. `rebuild`: build it again from its query.",
         ),
         ConfigKey(
             "on_target_change",
             choice("fail", "warn"),
-            "What to do when something else than an action has written to the table. `fail`: stop,"
-            " and with it what depends on the table. `warn`: go on.",
+            "The reaction when something else than an action has written to the table. `fail`:"
+            " stop, and with it what depends on the table. `warn`: go on.",
         ),
         COMMON["deterministic_functions"],
         COMMON["every"],

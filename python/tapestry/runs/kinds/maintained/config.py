@@ -69,7 +69,7 @@ KEYS = KindKeys(
         COMMON["on_verify_failure"],
         _other(
             "on_target_change",
-            "What to do when somebody else wrote to the table. `fail`: stop. `refresh`: build it"
+            "The reaction when somebody else wrote to the table. `fail`: stop. `refresh`: build it"
             " again.",
             "fail",
             "refresh",

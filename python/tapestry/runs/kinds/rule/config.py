@@ -105,7 +105,7 @@ class ChangesConfig:
 
     changes: str = keyed(
         choice(CDF, LOG, DIFF),
-        """Where the changes come from. `cdf`: the table's change data feed, each commit is one
+        """The source of the changes. `cdf`: the table's change data feed, each commit is one
         transaction. `log`: the table is an append-only table of changes, each row is one, and
         says of which transaction. `diff`: each commit is compared with the version before it,
         which needs no feed and takes longer.""",
@@ -113,22 +113,22 @@ class ChangesConfig:
     )
     transaction: str = keyed(
         _word("a column"),
-        """Of a log: the column that tells which changes are one transaction.""",
+        """For a log: the column that tells which changes are one transaction.""",
     )
     commit_time: str = keyed(
         _word("a column"),
-        """Of a log: the column that says when the transaction was committed.""",
+        """For a log: the column that says when the transaction was committed.""",
     )
     order: tuple[str, ...] = keyed(
         texts("columns", "seq or [file, line]"),
-        """Of a log: the columns by which the changes of one transaction are in order. Needed where
+        """For a log: the columns by which the changes of one transaction are in order. Needed where
         one changes a row twice.""",
         word=True,
     )
     op: OpOfLog | None = keyed(
         _op(),
-        """Of a log: the column that says what a change is: `insert`, `update` or `delete`, or other
-        words that stand here for them.""",
+        """For a log: the column that says what a change is: `insert`, `update` or `delete`, or
+        other words that stand here for them.""",
         word=True,
     )
     diff_commits: int = keyed(
@@ -157,7 +157,7 @@ class ChangesConfig:
     )
     before: str = keyed(
         _word("a prefix of columns"),
-        """Of a log whose rows have the old values too: the prefix of the columns with them, like
+        """For a log whose rows have the old values too: the prefix of the columns with them, like
         `old_` where `old_price` is what `price` was. Without it the old values are those of the
         change before, of the same key.""",
         word=True,
@@ -173,7 +173,7 @@ class RuleConfig(ChangesConfig):
 
     when: tuple[str, ...] = keyed(
         texts("events", "['inserted', 'updated price']"),
-        """What of a commit triggers the rule: `inserted`, `deleted`, `updated`, or `updated a, b`
+        """The changes that trigger the rule: `inserted`, `deleted`, `updated`, or `updated a, b`
         for a change of the value of one of these columns; one of them, or a list. Every rule needs
         it.""",
         word=True,
@@ -192,7 +192,7 @@ class RuleConfig(ChangesConfig):
     )
     bind_as: tuple[str, ...] = keyed(
         Values(texts("names", "matches").read, (), "a name"),
-        """What the rows of the body's last SELECT are called in an action. `matches` where nobody
+        """The name of the rows of the body's last SELECT in an action. `matches` where nobody
         says it.""",
     )
     after: timedelta = keyed(
@@ -210,11 +210,11 @@ class RuleConfig(ChangesConfig):
     )
     begin: str | datetime = keyed(
         _begin(),
-        """Which commits the first run looks at. `now`: none, those after it come next. `earliest`:
-        all that the table's history still has. A number: from that version on. An instant: from
-        the first commit at or after it; of a log, the transactions with such a `commit_time`.
-        Without it: those after the versions that derived tables of its actions were built from,
-        else none.""",
+        """The commits that the first run looks at. `now`: none, those after it come next.
+        `earliest`: all that the table's history still has. A number: from that version on. An
+        instant: from the first commit at or after it; of a log, the transactions with such a
+        `commit_time`. Without it: those after the versions that derived tables of its actions were
+        built from, else none.""",
         word=True,
     )
 
