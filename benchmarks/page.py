@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks import argus_page, plots
 from benchmarks.aggregates import listed as listed_aggregates
+from benchmarks.cold import listed as listed_cold
 from benchmarks.common import DOCS, RESULTS, ROOT, load
 from benchmarks.markdown import count, picture, seconds, table
 from benchmarks.servers import listed
@@ -350,18 +352,6 @@ def watch() -> str:
     return "\n\n".join([table(head, rows), said])
 
 
-def servers() -> str:
-    return _listed("servers", listed)
-
-
-def small_runs() -> str:
-    return _listed("small_runs", listed_small)
-
-
-def aggregates() -> str:
-    return _listed("aggregates", listed_aggregates)
-
-
 def _listed(name: str, of: Callable[[dict[str, Any]], Listed]) -> str:
     result = load(name)
     if result is None:
@@ -370,11 +360,17 @@ def _listed(name: str, of: Callable[[dict[str, Any]], Listed]) -> str:
     return "\n\n".join([table(head, rows), said])
 
 
+LISTS: dict[str, Callable[[dict[str, Any]], Listed]] = {
+    "aggregates": listed_aggregates,
+    "servers": listed,
+    "small_runs": listed_small,
+    "cold": listed_cold,
+}
 _ALL = (targets, fig5_generated, fig5_real, fig6_generated, fig6_real, more_rows, paper5)
 PIECES: dict[str, Callable[[], str]] = (
     {made.__name__: made for made in (*_ALL, fig7, fig8, fig9, paper9)}
-    | {made.__name__: made for made in (aggregates, rebuild, lookback)}
-    | {made.__name__: made for made in (checks, warm, watch, servers, small_runs)}
+    | {made.__name__: made for made in (rebuild, lookback, checks, warm, watch)}
+    | {name: partial(_listed, name, of) for name, of in LISTS.items()}
     | {made.__name__: made for made in (*argus_page.MADE, *trading_page.MADE)}
 )
 
