@@ -128,9 +128,9 @@ def test_a_run_that_was_killed_in_a_window_over_several_steps(
     range_ = ("--from", "2025-12-01", "--to", "2026-01-04 12:00", "--step", "10d")
 
     def killed(name: str) -> None:
-        if name == "claimed" and known.get("done", 0) >= 2:
+        if name == "ready" and known.get("done", 0) >= 2:
             raise RuntimeError("as if it had been killed here")
-        known["done"] = known.get("done", 0) + (name == "claimed")
+        known["done"] = known.get("done", 0) + (name == "ready")
 
     known: dict[str, int] = {}
     only = ("--select", "config.materialized:continuous")

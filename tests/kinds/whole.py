@@ -22,7 +22,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.validate import Expected, prepare
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import COMMON, Model
-from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
+from tapestry.runs.protocol.claiming import closing, first_row, following_row
 from tapestry.runs.protocol.kind import Explained
 from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan, Planned, Proof
 from tapestry.runs.protocol.standing import Standing, stand

@@ -179,6 +179,10 @@ def value(node: exp.Expr, row: Row) -> Any:
         return _cast(value(node.this, row), node.to)
     if isinstance(node, exp.Alias | exp.Paren | exp.UnixMicros | exp.Neg | exp.Anonymous):
         return _wrapped(node, row)
+    if isinstance(node, exp.In):
+        return value(node.this, row) in [value(one, row) for one in node.expressions]
+    if isinstance(node, exp.Is):
+        return value(node.this, row) is value(node.expression, row)
     if isinstance(node, exp.Binary):
         return _binary(node, value(node.left, row), value(node.right, row))
     raise NotImplementedError(repr(node))
@@ -216,6 +220,8 @@ def _binary(node: exp.Binary, left: Any, right: Any) -> Any:
         return left < right
     if isinstance(node, exp.LTE):
         return left <= right
+    if isinstance(node, exp.GTE):
+        return left >= right
     raise NotImplementedError(repr(node))
 
 
@@ -258,18 +264,20 @@ def _kinds(one: exp.Expr) -> list[str]:
 
 
 def _insert(session: FakeSession, given: Mapping[str, str]) -> list[tuple[Any, ...]]:
-    name, options = given["name"], _pairs(given["pairs"])
+    name, options = given["name"], _pairs(given["pairs"] or "")
     listed = [part.strip().strip("`") for part in (given.get("columns") or "").split(",")]
     if session.delta.gone(name):  # its columns are not known either
         raise FakeError(f"[UNRESOLVED_COLUMN.WITHOUT_SUGGESTION] {listed}")
     overwrites = given["how"] == "OVERWRITE"
-    app, number = options["txnAppId"], int(options["txnVersion"])
+    app, number = options.get("txnAppId", ""), int(options.get("txnVersion", 0))
     gone = _tree(options["replaceWhere"]) if overwrites else None
 
     def new(base: FakeCommit) -> FakeCommit:
         columns, rows = _values(given["select"], base.columns, listed)
         kept = tuple(row for row in base.rows if gone is None or not value(gone, row))
-        made = replace(after(base, "WRITE"), rows=(*kept, *rows), note=options["userMetadata"])
+        made = replace(
+            after(base, "WRITE"), rows=(*kept, *rows), note=options.get("userMetadata", "")
+        )
         return replace(made, metrics=counted(rows), number=number, app=app, columns=columns)
 
     session.delta.write(name, "WRITE", new, app)
@@ -355,7 +363,7 @@ FORMS: list[tuple[re.Pattern[str], Handler]] = [
         (rf"DROP TABLE IF EXISTS {_NAME}", _drop),
         (rf"OPTIMIZE {_NAME}", _optimize),
         (
-            rf"INSERT (?P<how>INTO|OVERWRITE) {_NAME} WITH \({_PAIRS}\)"
+            rf"INSERT (?P<how>INTO|OVERWRITE) {_NAME}(?: WITH \({_PAIRS}\))?"
             r" (?:\((?P<columns>[\w`, ]+)\)\s)?(?P<select>(?:SELECT|VALUES|BROKEN) .*)",
             _insert,
         ),

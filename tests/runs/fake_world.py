@@ -7,22 +7,26 @@ its ts on, or from just after the run before where it turns up late.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from tests.runs.fake_delta import FakeDelta, Row
 from tests.runs.fake_session import FakeSession
 
 from tapestry.instants import micros
-from tapestry.names import MATCHED_AT
-from tapestry.quoting import timestamp
+from tapestry.names import GENERATION_PROPERTY, MATCHED_AT
+from tapestry.quoting import string, timestamp
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.context.clock import Clock, window_end
 from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.own_tables import OwnTable
+from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.values import note_of_ours
 from tapestry.runs.kinds import registry
 from tapestry.runs.kinds.continuous import plan_run as continuous
 from tapestry.runs.kinds.continuous.after import plan_rewind as rewinding
@@ -31,16 +35,20 @@ from tapestry.runs.kinds.continuous.plan_run import Decision
 from tapestry.runs.kinds.registry import parse_config
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol import run
-from tapestry.runs.protocol.claimed_rows import closing, first_row
-from tapestry.runs.protocol.plan import Circumstances, Plan, Planned
+from tapestry.runs.protocol.claiming import closing, first_row
+from tapestry.runs.protocol.plan import Beforehand, Decided, Plan, Planned
 from tapestry.runs.protocol.standing import Standing, stand
 from tapestry.runs.protocol.writing import Appending, Creation
 from tapestry.runs.sources.pins import Pin
+from tapestry.runs.tables.claims import write_once
+from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import Position, StateRow
+from tapestry.runs.tables.target import metadata, transaction
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 COLUMNS = ("id", MATCHED_AT)
 TARGET, STATE, SOURCE = "s.target", "s.tapestry_state", "s.messages"
+LATE = "s.target__late"
 TICK = timedelta(microseconds=1)
 
 
@@ -61,18 +69,21 @@ class FakeWorld:
         The commits of the source: (id, ts in seconds) of each row.
     broken
         Ids of which the statements of this process fail.
+    late
+        The late rows that each run has found, by its id: they are kept beside the table.
     """
 
     delta: FakeDelta = field(default_factory=FakeDelta)
     source: list[list[tuple[int, float]]] = field(default_factory=list)
     broken: set[int] = field(default_factory=set)
+    late: dict[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.session = FakeSession(self.delta)
 
     def another(self) -> FakeWorld:
         """The same world as another process sees it, with a session of its own."""
-        return FakeWorld(self.delta, self.source)
+        return FakeWorld(self.delta, self.source, late=self.late)
 
     def add(self, *rows: tuple[int, float]) -> None:
         """One commit of the source."""
@@ -98,10 +109,23 @@ class FakeWorld:
     ) -> run.Outcome:
         """Plan a run and carry it out."""
         invocation = invocation or self.invocation(seconds)
-        planned = registry.prepare(
-            self.session, model or self.model(), self.knowing(invocation), refresh
-        )
-        return registry.execute(self.session, planned, invocation)
+        try:
+            planned = self.plan(invocation, model, refresh)
+            return registry.execute(self.session, planned, invocation)
+        finally:
+            if not isinstance(sys.exc_info()[1], Killed):
+                self.record(invocation)
+
+    def plan(
+        self, invocation: Invocation, model: Model | None = None, refresh: bool = False
+    ) -> Decided:
+        """Plan a run."""
+        knowing = self.knowing(invocation)
+        return registry.prepare(self.session, model or self.model(), knowing, refresh)
+
+    def record(self, invocation: Invocation) -> None:
+        """End an invocation: its runs that had no claim are recorded."""
+        invocation.states.record(self.session)
 
     def knowing(self, invocation: Invocation) -> Invocation:
         """An invocation of which the planning finds this world again."""
@@ -132,6 +156,25 @@ class FakeWorld:
         """The ids that a table which is complete up to an instant has, in order."""
         return sorted(i for commit in self.source for i, ts in commit if ts <= seconds)
 
+    def kept_late(self) -> tuple[list[int], list[int]]:
+        """The late rows beside the table that count, and those that its runs have found."""
+        table = self.delta.table(TARGET)
+        generation = table.newest.properties[GENERATION_PROPERTY]
+        notes = [note_of_ours(one.note) for one in table.commits]
+        ours = [n for n in notes if n.get("generation") == generation and not n.get("failed")]
+        found = [i for n in ours for i in self.late.get(n["run_id"], ())]
+        row = self.stand().row
+        assert row is not None
+        rows = self.delta.table(LATE).newest.rows if LATE in self.delta.tables else ()
+        counted = [
+            one["id"]
+            for one in rows
+            if one["generation"] == row.generation
+            and one["n"] <= row.n
+            and one["n"] not in row.failed
+        ]
+        return sorted(counted), sorted(found)
+
     def states(self) -> list[Row]:
         """The rows of the state."""
         return list(self.delta.table(STATE).newest.rows)
@@ -155,6 +198,36 @@ class FakeWorld:
         )
         none = "" if new else " WHERE false"
         return f"SELECT * FROM VALUES {given} AS v(id, {MATCHED_AT}){none}"
+
+    def late_in(self, row: StateRow) -> list[int]:
+        """The late rows of a run: of commits since the run before, from before that one ended."""
+        assert row.before is not None
+        assert row.since is not None
+        seen, read = row.before.pins[SOURCE].version, row.after.pins[SOURCE].version
+        new = (one for commit in self.source[seen + 1 : read + 1] for one in commit)
+        return [i for i, ts in new if at(ts) <= row.since]
+
+
+@dataclass(frozen=True)
+class _Late:
+    """Late rows, kept beside the table under the number of their run."""
+
+    world: FakeWorld
+    ids: tuple[int, ...]
+    tidies: ClassVar[bool] = False
+
+    def write(self, session: Session, run: RunIdentity) -> None:
+        self.world.late[run.run_id] = list(self.ids)
+        own = OwnTable(LATE, {"generation": "string", "n": "bigint", "id": "bigint"}, "late rows")
+        rows = [
+            {"generation": string(run.generation), "n": str(run.n), "id": str(i)} for i in self.ids
+        ]
+        under = transaction(f"late.{run.generation}", run.n, metadata(*_named(run), {}))
+        write_once(session, own, own.inserting(rows, under))
+
+
+def _named(run: RunIdentity) -> tuple[str, int, str]:
+    return run.generation, run.n, run.run_id
 
 
 @dataclass(frozen=True)
@@ -190,13 +263,12 @@ class _Plans(Decision):
         return Planned(row, new, writing, STATE, ready=closing(self.session, self.standing, row))
 
     def appending(self, query: Any, row: StateRow, reshape: bool) -> Planned:
-        standing = self.standing
-        how = Circumstances(
-            standing.crashed, standing.complete_history, standing.warm, standing.attempt
-        )
+        how = self.standing.circumstances
         new = self.new_rows(row, creates=False)
         writing = Appending(row, COLUMNS)
-        return Planned(row, new, writing, STATE, circumstances=how)
+        late = self.world.late_in(row)
+        before = Beforehand(beside=(_Late(self.world, tuple(late)),) if late else ())
+        return Planned(row, new, writing, STATE, before, circumstances=how)
 
     def due_by_time(self, query: Any, last: StateRow) -> datetime | None:
         to_come = (at(ts) for one in self.world.source for _, ts in one)

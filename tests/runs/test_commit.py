@@ -19,8 +19,10 @@ from tests.runs.fake_world import TARGET, FakeWorld, Killed, instead_of_spark
 
 from tapestry.errors import ConcurrentRun, StateMissing, TargetChanged
 from tapestry.runs.engine.errors_of_delta import lost_race
+from tapestry.runs.kinds import registry
 
 Act = Callable[[FakeWorld], object]
+NEVER = 99
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +58,33 @@ def ran() -> FakeWorld:
     return world
 
 
+def timely() -> FakeWorld:
+    """Two runs, and new rows in time: the next run claims its number by its commit."""
+    world = fresh()
+    world.run(4)
+    world.add((4, 6))
+    world.run(8)
+    world.add((6, 9))
+    return world
+
+
+def unrecorded() -> FakeWorld:
+    """The newest run has landed without a claim, and was killed before it was recorded."""
+    world = timely()
+    process = world.another()
+
+    def before(sql: str) -> None:
+        if sql.startswith("SELECT generation, n, run_id"):
+            raise Killed
+
+    process.session.before = before
+    with pytest.raises(Killed):
+        process.run(10)
+    assert [row["n"] for row in world.states()] == [1, 2]
+    world.add((7, 11), (8, 2))
+    return world
+
+
 def rewound() -> FakeWorld:
     """A table that was rewound once, and has run again."""
     world = ran()
@@ -88,7 +117,7 @@ def crashed() -> FakeWorld:
     return world
 
 
-WORLDS = {one.__name__: one for one in (fresh, ran, rewound, failed, crashed)}
+WORLDS = {one.__name__: one for one in (fresh, ran, timely, unrecorded, rewound, failed, crashed)}
 ACTS: dict[str, Act] = {
     "run": lambda world: world.run(12),
     "run on": lambda world: world.run(20),
@@ -96,6 +125,7 @@ ACTS: dict[str, Act] = {
     "rewind": lambda world: world.rewind(5),
     "fail": _fail,
     "changed": lambda world: world.run(14, world.model("other")),
+    "late": lambda world: (world.add((20, 2)), world.run(16)),
 }
 
 
@@ -126,7 +156,7 @@ def _made(world: str) -> FakeWorld:
 def make(world: str) -> FakeWorld:
     """A copy of a world of its own."""
     made = _made(world)
-    return FakeWorld(made.delta.copy(), [list(one) for one in made.source])
+    return FakeWorld(made.delta.copy(), [list(one) for one in made.source], late=dict(made.late))
 
 
 def _try(world: FakeWorld, act: Act) -> Exception | None:
@@ -148,11 +178,19 @@ def _settles(world: FakeWorld) -> None:
     for seconds in (30, 31):
         world.another().run(seconds)
     _holds(world, 30)
-    keys = [(row["generation"], row["n"]) for row in world.states()]
-    assert len(set(keys)) == len(keys)
+    _one_run_each(world)
     world.add((90, 32))
     world.another().run(40)
     _holds(world, 40)
+
+
+def _one_run_each(world: FakeWorld) -> None:
+    """A number has one claim at most, and one run that is recorded."""
+    for recorded in (True, False):
+        rows = [row for row in world.states() if (row["recorded_at"] is not None) is recorded]
+        runs = {(row["generation"], row["n"]): row["run_id"] for row in rows}
+        assert all(runs[row["generation"], row["n"]] == row["run_id"] for row in rows)
+        assert recorded or len(runs) == len(rows)
 
 
 def _holds(world: FakeWorld, seconds: float) -> None:
@@ -161,6 +199,8 @@ def _holds(world: FakeWorld, seconds: float) -> None:
     assert world.ids() == world.due(seconds), told
     times = dict(row for commit in world.source for row in commit)
     assert all(instant >= times[i] for i, instant in world.answers()), told
+    counted, found = world.kept_late()
+    assert counted == found, told
 
 
 def _cases() -> Iterator[tuple[str, str]]:
@@ -229,7 +269,7 @@ def test_killed_twice(world: str, act: str) -> None:
 
 def _races(known_gap: bool) -> Iterator[Any]:
     """What one process does, and what another one does meanwhile."""
-    usual = ("run on", "refresh", "rewind")
+    usual = ("run on", "refresh", "rewind", "late")
     for world, act in _cases():
         for other in ACTS:
             if world == "fresh" and other not in ("run", "run on", "refresh"):
@@ -238,6 +278,45 @@ def _races(known_gap: bool) -> Iterator[Any]:
             if known_gap and (act, other) == ("rewind", "refresh"):
                 marks.append(pytest.mark.xfail(raises=TargetChanged, reason=NAMED_TOO_LATE))
             yield pytest.param(world, act, other, marks=marks)
+
+
+@pytest.mark.parametrize("killed", [NEVER, *(more(n) if n % 4 else n for n in range(3, 15))])
+def test_a_number_is_claimed_by_one_and_taken_by_the_commit_of_another(killed: int) -> None:
+    """Both were planned from the same run: one keeps late rows beside the table under the number,
+    the other commits under it at any moment of that, and records its run at any later one."""
+    met = set()
+    for commits in range(15):
+        for records in range(commits, 15):
+            mine = timely()
+            first, second = mine.another(), mine.another()
+            invocation = first.invocation(12)
+            planned = first.plan(invocation)
+            mine.add((20, 2))
+
+            def take(
+                at: int,
+                invocation: Any = invocation,
+                planned: Any = planned,
+                first: FakeWorld = first,
+                when: tuple[int, int] = (commits, records),
+            ) -> None:
+                if at == when[0]:
+                    _try(first, lambda _: registry.execute(first.session, planned, invocation))
+                if at == when[1]:
+                    first.record(invocation)
+                if at == killed:
+                    raise Killed
+
+            second.session.before = partial(_count, iter(range(10**6)), take)
+            with suppress(Killed):
+                _try(second, lambda world: world.run(16))
+            met |= {row["n"] for row in mine.states() if row["failed"] not in (None, "[]")}
+            _settles(mine)
+    assert met or killed < 8
+
+
+def _count(numbers: Iterator[int], then: Callable[[int], object], _: str) -> None:
+    then(next(numbers))
 
 
 NAMED_TOO_LATE = (

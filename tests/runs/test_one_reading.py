@@ -19,7 +19,7 @@ from tapestry.runs.kinds.continuous.after import preview
 from tapestry.runs.kinds.continuous.after.explain import explain
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.continuous.window.question import question_of
-from tapestry.runs.protocol.claimed_rows import first_row
+from tapestry.runs.protocol.claiming import first_row
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin, Pinned, Pins

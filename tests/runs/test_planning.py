@@ -117,7 +117,7 @@ def test_a_changed_query_builds_the_table_again(world: FakeWorld) -> None:
 
 def test_a_claim_that_fails_is_the_run_s_failure(world: FakeWorld) -> None:
     """The storage of the state refuses: the error is told, nothing is published."""
-    world.add((4, 9))
+    world.add((4, 9), (5, 0.5))  # a late row is kept beside the table, under a number
 
     def before(sql: str) -> None:
         if sql.startswith("INSERT INTO `s`.`tapestry_state`"):
@@ -128,4 +128,4 @@ def test_a_claim_that_fails_is_the_run_s_failure(world: FakeWorld) -> None:
         world.run(10)
     assert (world.ids(), len(world.states())) == ([1, 2], 1)
     world.another().run(12)
-    assert world.ids() == [1, 2, 4]
+    assert world.ids() == [1, 2, 4, 5]

@@ -115,7 +115,10 @@ class Twins:
         """One invocation with this model only."""
         invocation = self.invocation(t)
         planned = prepare(self.session, model, invocation, full_refresh)
-        return execute(self.session, planned, invocation)
+        try:
+            return execute(self.session, planned, invocation)
+        finally:
+            invocation.states.record(self.session)
 
     def run_both(self, sql: str, t: datetime, full_refresh: bool = False, **config: Any) -> None:
         """The model over each of the two; both tables must be the same then."""

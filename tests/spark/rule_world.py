@@ -67,7 +67,10 @@ class Rules(AnyTables):
         invocation = Invocation("test", clock, state, "UTC", self.recall)
         self.invocations.append(invocation)
         planned = prepare(self.session, model, invocation, full_refresh)
-        return execute(self.session, planned, invocation)
+        try:
+            return execute(self.session, planned, invocation)
+        finally:
+            invocation.states.record(self.session)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.session.rows(sql.replace("{s}", self.schema))]

@@ -159,6 +159,7 @@ class World:
                 keep_memories(self.session, invocation.asked.requests, "test")
             return outcome
         finally:
+            invocation.states.record(self.session)
             invocation.shared.release(self.session)
 
     def answers(

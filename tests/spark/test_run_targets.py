@@ -146,8 +146,10 @@ def test_a_copy_under_the_old_name(session: Any, schema: str, runs: int) -> None
 
 def test_state_gone(world: World) -> None:
     world.session.run(f"drop table {world.schema}.tapestry_state")
+    with pytest.raises(StateMissing, match="tapestry_state is gone"):
+        world.run(world.model(ALL), 9)  # it remembers: the rows are there, its own row is not
     with pytest.raises(StateMissing, match="knows nothing of"):
-        world.run(world.model(ALL), 9)
+        world.run(world.model(ALL), 10)
     world.run(world.model(ALL), 9, full_refresh=True)
     assert ids(world.answers()) == [1, 2, 3]
 
@@ -213,7 +215,10 @@ def test_the_folder_of_a_table_beside_it_deleted(
 @pytest.mark.parametrize("warm", [True, False])
 def test_the_folder_of_the_state_deleted(world: World, warm: bool) -> None:
     delete_folder(world.session, f"{world.schema}.tapestry_state")
-    if not warm:
+    if warm:
+        with pytest.raises(StateMissing, match="tapestry_state is gone"):
+            world.run(world.model(ALL), 9)
+    else:
         world.recall = type(world.recall)()
     with pytest.raises(StateMissing, match="knows nothing of"):
         world.run(world.model(ALL), 9)

@@ -21,6 +21,7 @@ def carry_out(opened: Opened, planned: Planned) -> Outcome:
     try:
         return execute(session, planned, invocation)
     finally:
+        invocation.states.record(session)
         entries, invocation.log = invocation.log, []
         if entries:
             table = in_schema_of(invocation.state_table, RUNS_TABLE)

@@ -146,7 +146,8 @@ def write_runs(adapter: Any) -> None:
             entries, invocation.log = invocation.log + entries, []
     switches = None if invocation is None else invocation.switches
     due = switches is not None and switches.due(wrote=bool(entries))
-    if not entries and not due:
+    unrecorded = invocation is not None and bool(invocation.states.unrecorded)
+    if not (entries or due or unrecorded):
         return
 
     def written(name: str, write: Callable[[], None]) -> None:
@@ -161,6 +162,8 @@ def write_runs(adapter: Any) -> None:
             written(name, partial(write, session, table, key[0], entries))
 
     def beside(session: DbtSession) -> None:
+        if invocation is not None:
+            written(STATE_TABLE, partial(invocation.states.record, session))
         log(CHECKS_TABLE, write_checks, session)
         if switches is not None and due:
             written(QUERIES_TABLE, partial(switches.write, session))

@@ -18,8 +18,9 @@ from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.own_tables import in_schema_of
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.describe import DeltaSource
-from tapestry.runs.sources.pins import Pinned, Pins
-from tapestry.runs.tables.state import read_states, readable
+from tapestry.runs.sources.pins import Pin, Pinned, Pins
+from tapestry.runs.tables.noted_runs import claims_up_to, other_claims
+from tapestry.runs.tables.state import read_states, readable, record
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import look
 from tapestry.sql import View
@@ -86,10 +87,14 @@ class StatesRead:
     complete
         Continuous models that this invocation has dealt with: the instant up to which their
         answers are complete in their tables.
+    unrecorded
+        Its runs that have landed without a claim, and that the table lacks as yet.
     """
 
     table: str
+    recall: Recall
     complete: dict[str, datetime] = field(default_factory=dict)
+    unrecorded: list[StateRow] = field(default_factory=list)
     _read: dict[str, dict[str, StateRow | OddRow] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -103,6 +108,8 @@ class StatesRead:
         table = table or self.table
         with self._lock:
             if table not in self._read:
+                if table == self.table and self.recall.empty:
+                    self._note_claims(claims_up_to(session, table))
                 self._read[table] = read_states(session, table)
             return readable((self._read[table] or {}).get(generation))
 
@@ -117,6 +124,40 @@ class StatesRead:
                 self._read.pop(self.table, None)
             else:
                 states[row.generation] = row
+
+    def landed(self, row: StateRow) -> None:
+        """Remember a run that has landed without a claim: it is to be recorded."""
+        with self._lock:
+            self.unrecorded.append(row)
+        self.claimed(row)
+
+    def record(self, session: Session) -> None:
+        """Write the rows of runs that have landed without a claim into the table, in one commit.
+
+        A run whose row could not be written, or whose number another run had claimed, is read
+        again from the table's log by the next one. Raises the errors of the statements.
+        """
+        with self._lock:
+            rows, self.unrecorded = self.unrecorded, []
+        if not rows:
+            return
+        try:
+            others = other_claims(session, self.table, rows, self.recall.claims.get(self.table))
+            written = record(session, self.table, rows, others.runs)
+            self._note_claims(others.until)
+        except Exception:
+            for row in rows:
+                self.recall.forget(row.model)
+            raise
+        for row, found in zip(rows, written, strict=True):
+            if row != found:
+                self.recall.forget(row.model)
+
+    def _note_claims(self, until: Pin | None) -> None:
+        if until is None:
+            self.recall.claims.pop(self.table, None)
+        else:
+            self.recall.claims[self.table] = until
 
     def forget(self) -> None:
         """Forget the rows that were read: the state is read again."""
@@ -171,7 +212,7 @@ class Invocation:
         commits = in_schema_of(self.state_table, COMMITS_TABLE)
         self.pins = WarmPins(self.recall, self.time_zone, commits)
         now = self.clock.read_at or self.clock.instant
-        self.states = StatesRead(self.state_table)
+        self.states = StatesRead(self.state_table, self.recall)
         self.switches = Switches(in_schema_of(self.state_table, QUERIES_TABLE), now, self.recall)
 
     def remember(self, key: Hashable, find: Callable[[], T]) -> T:

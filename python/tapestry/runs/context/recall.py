@@ -33,8 +33,14 @@ class KnownTarget:
 
 @dataclass
 class Recall:
-    """Facts of earlier invocations of this process; threads may share it."""
+    """Facts of earlier invocations of this process; threads may share it.
 
+    claims
+        The version of each state table up to which no claim of another process was overlooked:
+        none of the known targets has an unknown claim below it.
+    """
+
+    claims: dict[str, Pin] = field(default_factory=dict)
     _targets: dict[str, KnownTarget] = field(default_factory=dict)
     _sources: dict[tuple[str, str], tuple[Glance, Pinned]] = field(default_factory=dict)
     _looked: dict[tuple[str, int], StateRow] = field(default_factory=dict)
@@ -42,6 +48,11 @@ class Recall:
     _rewritings: dict[Hashable, Rewriting] = field(default_factory=dict)
     _analysed: dict[Hashable, bool] = field(default_factory=dict)
     _changes: dict[Hashable, Any] = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no target is known yet."""
+        return not self._targets
 
     def known(self, target: Glance) -> KnownTarget | None:
         """Return the newest run of a target that is unchanged, without foreign commits."""

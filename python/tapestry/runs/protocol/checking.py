@@ -25,8 +25,7 @@ from tapestry.runs.sources.kept_commits import keep_times
 def check(session: Session, claimed: Claimed) -> Checked | Failed:
     """Execute a run up to its commit.
 
-    Raises ClaimLostError where n turns out to be another run's, which a run that keeps its new rows
-    in memory finds out before anything is written.
+    Raises ClaimLostError where it fails, and n turns out to be another run's: it is not closed.
     """
     planned = claimed.planned
     keep_times(session, planned.before.commits)
@@ -42,7 +41,7 @@ def check(session: Session, claimed: Claimed) -> Checked | Failed:
         claimed.sure()  # it ends before it has asked
         return _refused(planned, results)
     if not planned.checks_rows:
-        return Checked(planned, Findings(tuple(results)), _unchecked(session, claimed))
+        return Checked(planned, Findings(tuple(results)), planned.main)
     return _checked(session, claimed, results)
 
 
@@ -52,8 +51,8 @@ def _checked(session: Session, claimed: Claimed, results: list[CheckResult]) -> 
     staged = staging.stage(session, planned.rows, attempt)
     crash.point("staged")
     results += _checks(session, planned, staged)
-    claimed.sure()
     if any(result.blocks for result in results):
+        claimed.sure()
         staging.keep(session, planned.rows, staged, attempt)
         return _refused(planned, results, staged)
     # Only one execution ever creates a generation, and its commit has no place for a mark.
@@ -83,19 +82,6 @@ def _checks(session: Session, planned: Planned, staged: Staged) -> list[CheckRes
         # Nobody has read the rows before: where they cannot be computed, this says why.
         staging.counted(session, staged.relation)
     return results + found
-
-
-def _unchecked(session: Session, claimed: Claimed) -> str:
-    """Return the statement that commits unchecked rows, computed while n is being claimed."""
-    planned = claimed.planned
-    if not planned.claims_beside:
-        return planned.main
-    view = planned.rows.holding.rows
-    make(session, view, planned.rows.unchecked)
-    staging.counted(session, view)
-    crash.point("staged")
-    claimed.sure()
-    return planned.writing.statement(f"SELECT * FROM {view}")
 
 
 def _refused(

@@ -48,12 +48,14 @@ def confirm(session: Session, committed: Committed, invocation: Invocation) -> C
         )
     if found is None and landed(commits, row.generation, CLOSED) is not None:
         raise concurrent(row)  # a refresh or a rewind closed the generation before this run landed
-    if found is None and row.n > 1 and planned.circumstances.complete_history:
+    if found is None and row.n > 1 and not planned.unsure:
         raise StateMissing(
             f"run {row.n} of {row.model} was skipped: its table is ahead of tapestry_state",
             hint="bring the state table back to its newest version (was it restored to an older"
             " one?), or run with --full-refresh",
         )
+    if planned.claims_by_commit:
+        invocation.states.landed(row)
     newest = commits[0].version if commits else row.target.version
     foreign = written_by_others(commits, row.generation)
     if not foreign:  # else the next run has to look, and to refuse it

@@ -22,6 +22,7 @@ from tapestry.runs.protocol.refreshed import NOT_REFRESHED, Refreshed
 from tapestry.runs.protocol.writing import Writing
 from tapestry.runs.sources.kept_commits import UnkeptCommits
 from tapestry.runs.tables.kept import WrittenBeside
+from tapestry.runs.tables.noted_runs import written_in_note
 from tapestry.runs.tables.state_row import StateRow
 
 
@@ -102,12 +103,15 @@ class Circumstances:
         Planned from what this process remembers of the state (see ``Standing``).
     attempt
         Which execution of the run before has rejected rows that count; None: unknown.
+    last_sql
+        The query of the run before, as its author wrote it; None: there was none.
     """
 
     again: bool = False
     complete_history: bool = True
     warm: bool = False
     attempt: str | None = None
+    last_sql: str | None = None
 
 
 @dataclass(frozen=True)
@@ -204,13 +208,25 @@ class Planned:
         return self.circumstances.again and not self.circumstances.complete_history
 
     @property
-    def claims_beside(self) -> bool:
-        """Whether n can be claimed while its rows are computed: they are private until then."""
-        return (
-            self.circumstances.warm
-            and bool(self.rows.holding.rows)
-            and not (self.before.statements or self.before.beside)
-        )
+    def writes_beside(self) -> bool:
+        """Whether rows beside the table are written before the commit, by which n they count."""
+        drops = any(one.expectation.on_violation == "drop" for one in self.rows.expected)
+        whole = self.rows.whole
+        rejects = drops or (whole is not None and bool(whole.rejected))
+        return rejects or bool(self.before.statements or self.before.beside)
+
+    @property
+    def claims_by_commit(self) -> bool:
+        """Whether its commit claims n: until then it writes nothing that counts for anybody.
+
+        Its commit's note is the row of the state, but for the query, which is that of the run
+        before. A run that fails is claimed first, so that its n can be closed.
+        """
+        row, before = self.row, self.row.before
+        same = before is not None and row.n > 1 and before.canonical == row.after.canonical
+        same = same and row.sql == self.circumstances.last_sql
+        plain = not (self.ready or self.replaces or self.writes_beside or self.circumstances.again)
+        return same and plain and written_in_note(row) is not None
 
     @property
     def remembers(self) -> bool:

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
-from tapestry.errors import TapestryError, VerificationFailed
+from tapestry.errors import ConcurrentRun, TapestryError, VerificationFailed
 from tapestry.runs.checks.checks import Findings
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import ReadVolume, Session, for_little, meanwhile
@@ -15,7 +15,7 @@ from tapestry.runs.memories.reasons import UNREADABLE, WRONG
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol import crash
 from tapestry.runs.protocol.checking import check
-from tapestry.runs.protocol.claiming import ClaimLostError, claiming
+from tapestry.runs.protocol.claiming import ClaimLostError, claim_run
 from tapestry.runs.protocol.commit import commit, concurrent, give_up, overtaken
 from tapestry.runs.protocol.confirm import confirm, is_due, settle, tidy
 from tapestry.runs.protocol.kind import Kind
@@ -25,6 +25,7 @@ from tapestry.runs.protocol.plan import CloseRun, Decided, Leftover, Nothing, Ow
 from tapestry.runs.protocol.states import Claimed, Committed, Failed
 from tapestry.runs.query.holding import release
 from tapestry.runs.query.relations import plain
+from tapestry.runs.tables.target import look
 
 logger = logging.getLogger(__name__)
 
@@ -87,8 +88,13 @@ def prepare(
     return replace(planned, told=replace(planned.told, finished=finished, seconds=seconds))
 
 
-def execute(session: Session, kind: Kind, planned: Decided, invocation: Invocation) -> Outcome:
+def execute(
+    session: Session, kind: Kind, planned: Decided, invocation: Invocation, anew: bool = True
+) -> Outcome:
     """Carry a plan out; when this returns, its rows and the fact of the run are durable.
+
+    anew
+        A run that claims its n by its commit, and was overtaken, is planned once more.
 
     Raises ExpectationFailed or AssumptionWrong where a check failed (nothing is published, τ stays
     where it was), ConcurrentRun where another run of the model got ahead, StateMissing where the
@@ -104,12 +110,34 @@ def execute(session: Session, kind: Kind, planned: Decided, invocation: Invocati
         with for_little(session, planned.little):
             return _execute(session, kind, planned, invocation)
     except Exception as error:
+        if anew and isinstance(error, ConcurrentRun) and planned.claims_by_commit:
+            return _after_the_faster(session, kind, planned, invocation, error)
         if planned.remembers and not _would_be_again(error):
             return _without_memories(session, kind, planned, invocation, error)
         by_changes = planned.told.figures.refreshed.by_changes
         if not by_changes or not invocation.pins.lose(planned.model.relation, error):
             raise
         return _by_whole_answer(session, kind, planned, invocation, error)
+
+
+def _after_the_faster(
+    session: Session, kind: Kind, planned: Planned, invocation: Invocation, error: ConcurrentRun
+) -> Outcome:
+    """Go on from the run that was faster: this one has written nothing.
+
+    Raises ``error`` where there is no way on from there: the table was built anew, or rewound.
+    """
+    invocation.forget(planned.model.relation)
+    target = look(session, planned.row.model)
+    if target is None or target.generation != planned.row.generation:
+        raise error
+    try:
+        again = prepare(session, kind, planned.model, invocation)
+    except TapestryError as other:
+        raise error from other
+    if isinstance(again, Planned) and again.row.generation != planned.row.generation:
+        raise error
+    return execute(session, kind, again, invocation, anew=False)
 
 
 def _would_be_again(error: Exception) -> bool:
@@ -155,9 +183,9 @@ def _execute(session: Session, kind: Kind, planned: Planned, invocation: Invocat
         _complete(invocation, planned)
         return Outcome("nothing", None, planned.t, finished=planned.told.finished)
     try:
-        with claiming(session, planned, invocation) as claimed:
-            watch.end("claim")
-            reached, reading = _up_to_the_commit(session, claimed, invocation, watch)
+        claimed = claim_run(session, planned, invocation)
+        watch.end("claim")
+        reached, reading = _up_to_the_commit(session, claimed, invocation, watch)
     except ClaimLostError:
         invocation.forget(row.model)
         if not planned.circumstances.warm:

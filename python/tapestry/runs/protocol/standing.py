@@ -19,6 +19,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.plan import Circumstances
 from tapestry.runs.query.relations import plain
+from tapestry.runs.tables.noted_runs import brought_up
 from tapestry.runs.tables.state import readable, runs_of
 from tapestry.runs.tables.state_row import KEY, StateRow
 from tapestry.runs.tables.target import (
@@ -74,7 +75,8 @@ class Standing:
     @property
     def circumstances(self) -> Circumstances:
         """The circumstances of its next run."""
-        return Circumstances(self.crashed, self.complete_history, self.warm, self.attempt)
+        last = None if self.row is None else self.row.sql
+        return Circumstances(self.crashed, self.complete_history, self.warm, self.attempt, last)
 
 
 def stand(session: Session, model: Model, invocation: Invocation, refresh: bool) -> Standing:
@@ -94,8 +96,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     known = invocation.recall.known(target)
     if known is not None:
         return Standing(target, known.row, version=known.version, warm=True)
-    row = _state_of(session, model, invocation, target)
-    commits = commits_after(session, model.relation, row.target.version)
+    row, commits = _newest_run(session, model, invocation, target)
     version = commits[0].version if commits else row.target.version
     closed = landed(commits, row.generation, CLOSED)
     if closed is not None and not closed.successor:
@@ -104,8 +105,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
         # A rewind was killed before it gave the table the name of its new generation.
         target = replace(target, generation=closed.successor)
         invocation.forget(model.relation)  # the state may have been read before that
-        row = _state_of(session, model, invocation, target)
-        commits = commits_after(session, model.relation, row.target.version)
+        row, commits = _newest_run(session, model, invocation, target)
     _refuse_copy(model, row, target, commits)
     _refuse_older_state(model, row, commits)
     rule = model.config.on_target_change
@@ -136,6 +136,26 @@ def _target(session: Session, model: Model, refresh: bool) -> Glance | None:
             raise folder_gone(model.relation, model.file) from error
     forget_gone(session, model.relation)
     return None
+
+
+def _newest_run(
+    session: Session, model: Model, invocation: Invocation, target: Glance
+) -> tuple[StateRow, list[Commit]]:
+    """Return the newest run by the state and the table's log, and the commits after its plan.
+
+    Runs that have landed without a claim, and whose process was killed before it recorded them,
+    are recorded.
+    """
+    row = _state_of(session, model, invocation, target)
+    commits = commits_after(session, model.relation, row.target.version)
+    found = brought_up(row, commits)
+    if not found.lacking:
+        return row, commits
+    for lacking in found.lacking:
+        invocation.states.landed(lacking)
+    invocation.states.record(session)
+    row = found.row
+    return row, [one for one in commits if one.version > row.target.version]
 
 
 def _state_of(session: Session, model: Model, invocation: Invocation, target: Glance) -> StateRow:

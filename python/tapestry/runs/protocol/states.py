@@ -13,10 +13,10 @@ from tapestry.runs.tables.target import Commit
 
 @dataclass(frozen=True)
 class Claimed:
-    """A run whose n is claimed, or is being claimed.
+    """A run whose n is claimed, or will be by its commit.
 
     sure
-        Waits for the claim; raises ClaimLostError where n is another run's.
+        Claims n before that, for a run that fails; raises ClaimLostError where it is another's.
     """
 
     planned: Planned
@@ -25,7 +25,7 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Checked:
-    """A run that is surely claimed and has passed every check: ``statement`` commits its rows."""
+    """A run that has passed every check: ``statement`` commits its rows."""
 
     planned: Planned
     found: Findings

@@ -16,6 +16,7 @@ from tapestry.names import GENERATION_PROPERTY, KIND_PROPERTY, STATE_PROPERTY
 from tapestry.quoting import identifier, properties, relation_name
 from tapestry.runs.engine.instants import show
 from tapestry.runs.model.model import Model
+from tapestry.runs.tables.noted_runs import written_in_note
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import CLOSED, metadata, transaction
 
@@ -142,7 +143,10 @@ def append_sql(
     ``instead_of``: the new rows replace the rows for which this condition holds, whatever the
     session's setting for partitions is.
     """
-    more = {"tau": show(row.since), "t": show(row.after.t)}
+    more: dict[str, object] = {"tau": show(row.since), "t": show(row.after.t)}
+    state = written_in_note(row)
+    if state is not None:
+        more["state"] = state
     if attempt:
         more["attempt"] = attempt
     said, options = metadata(row.generation, row.n, row.run_id, more), {}

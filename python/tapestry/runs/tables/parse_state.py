@@ -146,8 +146,8 @@ def _failed(fields: Fields, n: int) -> tuple[int, ...]:
         return ()
     found = fields.json("failed")
     numbers: Sequence[Any] = found if isinstance(found, list) else [None]
-    if not all(type(one) is int and 1 <= one < n for one in numbers):
-        raise Odd(f"failed is no list of runs before {n} but {shown(found)}")
+    if not all(type(one) is int and 1 <= one <= n for one in numbers):
+        raise Odd(f"failed is no list of runs up to {n} but {shown(found)}")
     return tuple(numbers)
 
 

@@ -1,19 +1,25 @@
-"""``tapestry_state``: which runs of which generation there are, written before they commit.
+"""``tapestry_state``: which runs of which generation there are.
 
-Semantics, section 4. A row claims the number n of its generation: it is inserted under the Delta
-transaction (generation, n) of the *state* table, so only one row can ever stand for an n, whoever
-else tries at the same time. With it the window, the pins and the query of n are fixed: whoever
-executes n (the run that claimed it, or the next one after a crash) appends the same rows, and the
-transaction (generation, n) of the target lets that happen once. Hence lost races leave no rows, and
-kept tables that are keyed by (generation, n) hold rows of the one run that n is.
+Semantics, section 4. A run that writes beside its table before it commits claims its number n
+first: its row is inserted under the Delta transaction (generation, n) of the *state* table, so only
+one claim can ever stand for an n, whoever else tries at the same time. With it the window, the pins
+and the query of n are fixed: whoever executes n (the run that claimed it, or the next one after a
+crash) appends the same rows, and the transaction (generation, n) of the target lets that happen
+once. Hence lost races leave no rows, and kept tables that are keyed by (generation, n) hold rows of
+the one run that claimed n.
+
+A run that writes nothing before its commit claims n by the commit itself (`noted_runs`); rows of
+such runs are recorded at the end of an invocation, all in one commit (`record`). Where a number has
+a claim and a recorded row, the recorded one is the run.
 
 A run whose checks fail closes its n: the row is marked, then an empty commit takes the transaction
-(generation, n) of the target, so that no other execution of n can publish. The row itself says
-what was in force before it (``StateRow.before``): the next run goes on from there.
+(generation, n) of the target, so that no other execution of n can publish. The row itself says what
+was in force before it (``StateRow.before``): the next run goes on from there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from time import sleep
 from typing import Any
 
@@ -21,11 +27,24 @@ from tapestry.errors import StateUnreadable
 from tapestry.quoting import relation_name, string
 from tapestry.runs.engine.errors_of_delta import files_gone, lost_race, not_found
 from tapestry.runs.engine.odd_rows import OddRow, read_row
-from tapestry.runs.engine.own_tables import OwnTable, lost_own, refuse_other, widened_rows
+from tapestry.runs.engine.own_tables import (
+    OwnTable,
+    append_own,
+    lost_own,
+    refuse_other,
+    widened_rows,
+)
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.claims import Claim, Claimant, put_once, stands
 from tapestry.runs.tables.parse_state import parse_state
-from tapestry.runs.tables.state_row import COLUMNS, KEY, StateRow, seal_of, values_of
+from tapestry.runs.tables.state_row import (
+    COLUMNS,
+    KEY,
+    StateRow,
+    seal_of,
+    values_of,
+    without_rows_beside,
+)
 from tapestry.runs.tables.target import metadata
 
 ADDED = {name: COLUMNS[name] for name in list(COLUMNS)[list(COLUMNS).index("last_canonical") :]}
@@ -42,7 +61,8 @@ def read_states(session: Session, table: str) -> dict[str, StateRow | OddRow] | 
     A row that no run has written stands for its generation as an `OddRow`: that is no generation
     without state. Raises StateUnreadable where the table itself is not as runs make it.
     """
-    # All rows of the greatest n, not one of them: of two that differ neither is to be believed.
+    # All rows of the greatest n, not one of them: of two that differ neither is to be believed,
+    # except that a recorded row has landed, and a claim of the same n has not.
     sql = (
         f"SELECT {', '.join(_READ)} FROM (SELECT {_items()},"
         " rank() OVER (PARTITION BY generation ORDER BY n DESC) AS _newest"
@@ -56,7 +76,8 @@ def read_states(session: Session, table: str) -> dict[str, StateRow | OddRow] | 
         refuse_other(session, table, COLUMNS)
         raise
     found: dict[str, StateRow | OddRow] = {}
-    for generation, row in ((_generation(values), _from_row(table, values)) for values in rows):
+    for values in _of_runs(rows):
+        generation, row = str(_item(values, "generation")), _from_row(table, values)
         known = found.get(generation)
         found[generation] = row if known is None or known == row else _twice(table, row, known)
     return found
@@ -85,7 +106,7 @@ def runs_of(session: Session, table: str, generation: str) -> list[StateRow]:
         f"SELECT {_items()} FROM {relation_name(table)} WHERE generation = {string(generation)}"
     )
     runs: dict[int, StateRow] = {}
-    for run in (readable(_from_row(table, values)) for values in rows):
+    for run in (readable(_from_row(table, values)) for values in _of_runs(rows)):
         assert run is not None
         if runs.setdefault(run.n, run) != run:
             readable(_twice(table, run, run))
@@ -110,6 +131,23 @@ def claim(session: Session, table: str, row: StateRow) -> bool:
     return new or stands(session, mine, Claimant("run_id", row.run_id, ("generation", "n")))
 
 
+def record(
+    session: Session, table: str, rows: Sequence[StateRow], others: Mapping[str, Iterable[int]]
+) -> list[StateRow]:
+    """Append the rows of runs that have landed without a claim, in one commit.
+
+    others
+        Numbers of each generation that other runs have claimed (`other_claims`).
+
+    Return the rows as they were written: those whose number another run had claimed say that what
+    that one wrote beside its table does not count. A row that is recorded twice, by two processes,
+    says the same twice.
+    """
+    written = [without_rows_beside(row, others.get(row.generation, ())) for row in rows]
+    append_own(session, _own(table), [_sql_values(row, "current_timestamp()") for row in written])
+    return written
+
+
 def mark_failed(session: Session, table: str, row: StateRow, failed: bool = True) -> None:
     """Mark n as failed (or take it back), so that no log has to tell that its checks failed.
 
@@ -120,6 +158,7 @@ def mark_failed(session: Session, table: str, row: StateRow, failed: bool = True
         f"UPDATE {relation_name(table)}"
         f" SET failed_at = {'current_timestamp()' if failed else 'NULL'}"
         f" WHERE generation = {string(row.generation)} AND n = {row.n}"
+        f" AND run_id = {string(row.run_id)}"
     )
     for attempt in range(ATTEMPTS):
         try:
@@ -144,12 +183,20 @@ def compact(session: Session, table: str, row: StateRow, keep: int) -> None:
 
 
 def _claim(table: str, row: StateRow) -> Claim:
+    said = metadata(row.generation, row.n, row.run_id, {})
+    key = f"tapestry.state.{row.generation}"
+    return Claim(_own(table), key, row.n, _sql_values(row), said)
+
+
+def _own(table: str) -> OwnTable:
+    return OwnTable(table, COLUMNS, COMMENT, ADDED)
+
+
+def _sql_values(row: StateRow, recorded_at: str = "NULL") -> dict[str, str]:
     fixed = values_of(row)
     values = {name: _value(kind, fixed.get(name)) for name, kind in COLUMNS.items()}
     values |= {"seal": string(seal_of(row)), "created_at": "current_timestamp()"}
-    said = metadata(row.generation, row.n, row.run_id, {})
-    own = OwnTable(table, COLUMNS, COMMENT, ADDED)
-    return Claim(own, f"tapestry.state.{row.generation}", row.n, values, said)
+    return {**values, "recorded_at": recorded_at}
 
 
 def _value(kind: str, value: str | int | None) -> str:
@@ -164,8 +211,22 @@ def _items() -> str:
     return ", ".join(f"unix_micros({c}) AS {c}" if c in _INSTANTS else c for c in _READ)
 
 
-def _generation(values: tuple[Any, ...]) -> str:
-    return str(values[_READ.index("generation")])
+def _of_runs(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the rows of runs: without claims of numbers that the commits of others took."""
+    recorded = {_number(values) for values in rows if _item(values, "recorded_at") is not None}
+    return [
+        values
+        for values in rows
+        if _item(values, "recorded_at") is not None or _number(values) not in recorded
+    ]
+
+
+def _number(values: tuple[Any, ...]) -> tuple[Any, Any]:
+    return _item(values, "generation"), _item(values, "n")
+
+
+def _item(values: tuple[Any, ...], column: str) -> Any:
+    return values[_READ.index(column)]
 
 
 def _from_row(table: str, values: tuple[Any, ...]) -> StateRow | OddRow:

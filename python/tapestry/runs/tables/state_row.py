@@ -7,7 +7,7 @@ own, which that kind reads and writes; here it is a text, bounded and sealed.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -49,8 +49,12 @@ COLUMNS: Mapping[str, str] = {
     "kind": "string",
     "own": "string",
     "last_own": "string",
+    "recorded_at": "timestamp",
 }
-"""Column -> type; only rows of format 1 have a ``begin``, ``last_begin`` and ``began``."""
+"""Column -> type; only rows of format 1 have a ``begin``, ``last_begin`` and ``began``.
+
+``recorded_at``: the row was written after its run had landed; NULL: before, as a claim.
+"""
 LONGEST_OWN = 100_000
 """So many characters has what a kind keeps of its own, at most."""
 FAILED = 100
@@ -92,8 +96,9 @@ class StateRow:
     failed_at
         When its checks failed: it has published nothing and never will.
     failed
-        The newest of the runs before it that were closed without rows: their checks failed, or
-        they no longer fitted the model. Their rows in kept tables do not count.
+        The newest of the runs up to it whose rows in kept tables do not count: those that were
+        closed without rows, for their checks failed or they no longer fitted the model, and those
+        whose number the commit of another run took (`noted_runs`).
     continues
         The generation that was rewound to this one ("": the table was built anew).
     beside
@@ -144,6 +149,12 @@ class StateRow:
         """The state that the next run finds if this one failed: only its n is used up."""
         assert self.before is not None, "a generation whose first run failed is nobody's"
         return replace(self, after=self.before, failed=(*self.failed, self.n)[-FAILED:])
+
+
+def without_rows_beside(row: StateRow, numbers: Iterable[int]) -> StateRow:
+    """Return the row of a run that does not count what runs of these numbers wrote beside."""
+    found = dict.fromkeys([*row.failed, *(n for n in numbers if n <= row.n)])
+    return replace(row, failed=tuple(sorted(found))[-FAILED:])
 
 
 def values_of(row: StateRow) -> dict[str, str | int | None]:

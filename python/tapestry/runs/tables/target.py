@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tapestry.errors import TargetChanged
@@ -73,8 +73,8 @@ class Commit:
         Which execution of n it is, where that matters to a kept table.
     successor
         It rewinds the table: it closes its generation, and is the first run of this one.
-    until
-        The end of its window, as the run wrote it; '' where the commit does not say.
+    note
+        What its run wrote of itself; {} for a commit of somebody else.
     predicate
         The condition of a DELETE.
     kind
@@ -91,9 +91,20 @@ class Commit:
     failed: bool = False
     attempt: str = ""
     successor: str = ""
-    until: str = ""
+    note: Mapping[str, Any] = field(default_factory=dict)
     predicate: str = ""
     kind: str = ""
+
+    @property
+    def until(self) -> str:
+        """The end of its window, as the run wrote it; '' where the commit does not say."""
+        return str(self.note.get("t", ""))
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The values of the run's row of the state that its note tells; {} where it does not."""
+        found = self.note.get("state")
+        return found if isinstance(found, dict) else {}
 
     @property
     def harmless(self) -> bool:
@@ -326,7 +337,7 @@ def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
         failed=bool(ours.get("failed")),
         attempt=str(ours.get("attempt", "")),
         successor=str(ours.get("successor", "")),
-        until=str(ours.get("t", "")),
+        note=ours,
         predicate=_predicate(operation, info.get("operationParameters")),
         kind=kind,
     )

@@ -19,7 +19,7 @@ from tapestry.runs.kinds.continuous.window.sources_of_run import (
     scans_of,
     warnings_of,
 )
-from tapestry.runs.protocol.claimed_rows import closing, first_row
+from tapestry.runs.protocol.claiming import closing, first_row
 from tapestry.runs.protocol.plan import Beforehand, Planned, Proof, Told
 from tapestry.runs.protocol.writing import Creation
 from tapestry.runs.query.spark_reads import refuse_read_otherwise

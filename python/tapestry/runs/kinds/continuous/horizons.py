@@ -14,6 +14,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.pins import Pinned
+from tapestry.runs.tables.noted_runs import brought_up
 from tapestry.runs.tables.target import CLOSED, EMPTY_GENERATION, commits_after, landed
 
 
@@ -75,6 +76,7 @@ def _of_state(
     else:
         return None
     commits = commits_after(session, name, row.target.version)
+    row = brought_up(row, commits).row
     closed = landed(commits, row.generation, CLOSED)
     if closed is not None and closed.successor and closed.version <= pinned.pin.version:
         rewound = invocation.states.of(session, closed.successor, state_table)

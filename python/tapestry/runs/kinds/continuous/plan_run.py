@@ -19,7 +19,7 @@ from tapestry.runs.kinds.continuous.query import Query, query_changed
 from tapestry.runs.kinds.continuous.window.sources_of_run import (
     as_read_by,
 )
-from tapestry.runs.protocol.claimed_rows import following_row
+from tapestry.runs.protocol.claiming import following_row
 from tapestry.runs.protocol.finish_rewind import finish
 from tapestry.runs.protocol.plan import CloseRun, Decided, Leftover, Nothing, Plan, Planned, Told
 from tapestry.runs.query.settings import grown_otherwise, refuse_grown_otherwise, same_query

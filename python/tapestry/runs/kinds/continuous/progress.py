@@ -8,6 +8,7 @@ from datetime import datetime
 
 from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.noted_runs import brought_up
 from tapestry.runs.tables.state import readable
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import commits_after, landed, look
@@ -49,11 +50,13 @@ def reached(
     row = None if target is None else readable((states or {}).get(target.generation or ""))
     if row is None:
         return Reached()
+    commits = commits_after(session, relation, row.target.version)
+    row = brought_up(row, commits).row
     if row.n == 1:
         return Reached(row.after.t)  # the statement that made the generation is its first run
     if row.failed_at is not None:
         return Reached(row.since)
-    commit = landed(commits_after(session, relation, row.target.version), row.generation, row.n)
+    commit = landed(commits, row.generation, row.n)
     if commit is None:
         return Reached(row.since, begun=row.after.t)
     return Reached(row.since if commit.failed else row.after.t)

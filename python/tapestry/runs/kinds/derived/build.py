@@ -9,7 +9,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.derived.config import key_among
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol.claimed_rows import closing, first_row
+from tapestry.runs.protocol.claiming import closing, first_row
 from tapestry.runs.protocol.plan import Planned
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.protocol.writing import Creation

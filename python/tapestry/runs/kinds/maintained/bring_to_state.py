@@ -23,7 +23,7 @@ from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.replace_rows import replacement
 from tapestry.runs.kinds.maintained.table_change import at_version
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol.claimed_rows import closing, first_row
+from tapestry.runs.protocol.claiming import closing, first_row
 from tapestry.runs.protocol.finish_rewind import standing_to_rewind, too_early
 from tapestry.runs.protocol.plan import Circumstances, Planned, Proof
 from tapestry.runs.protocol.standing import stand

@@ -44,11 +44,6 @@ class Declared:
         """The expectations that keep a row out of the table."""
         return tuple(one for one in self.expected if one.expectation.on_violation == "drop")
 
-    @property
-    def checks(self) -> bool:
-        """Is anything expected of the rows?"""
-        return bool(self.unique or self.expected)
-
     def taken(self, select: str, out: bool = False) -> str:
         """Return the rows of a SELECT that the table takes; with ``out`` those that it does not."""
         if not self.drops:

@@ -25,7 +25,7 @@ from tapestry.runs.kinds.maintained.table_change import (
 )
 from tapestry.runs.kinds.maintained.write_run import WriteRun, is_followed
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
+from tapestry.runs.protocol.claiming import closing, first_row, following_row
 from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan, Planned, Told
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.query.holding import SMALL
@@ -141,7 +141,7 @@ class NextRun:
             if found is None:
                 comparing.views.release()
                 row = replace(row, after=self.after(sums, row.n))
-                return self.writes(row, told).overwriting(self.session.can.keeps_memory())
+                return self.writes(row, told).overwriting()
             told = found
         rejecting = row.n if told.kept_out else self.rejected.since(last)
         row = replace(row, after=self.after(sums, rejecting))

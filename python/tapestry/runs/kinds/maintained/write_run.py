@@ -19,7 +19,7 @@ from tapestry.runs.protocol.plan import Figures, Planned, Proof, Told
 from tapestry.runs.protocol.refreshed import INCREMENTAL, Refreshed
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.protocol.writing import Creation, Overwriting
-from tapestry.runs.query.holding import NOTHING_HELD, Holding, hold_rows
+from tapestry.runs.query.holding import NOTHING_HELD, Holding
 from tapestry.runs.sources.difference import FEED
 from tapestry.runs.tables.state_row import StateRow
 
@@ -60,16 +60,11 @@ class WriteRun:
             told=Told(warnings, self.figures()),
         )
 
-    def overwriting(self, in_memory: bool) -> Planned:
-        """The whole answer in the place of all rows.
-
-        ``in_memory``: small and unchecked rows are computed while the run is claimed.
-        """
-        beside = in_memory and self.query.relations.little and not self.query.declared.checks
-        holding = hold_rows(NOTHING_HELD) if beside else NOTHING_HELD
+    def overwriting(self) -> Planned:
+        """The whole answer in the place of all rows."""
         return Planned(
             self.row,
-            self.new_rows(self.answer, self.anew, holding),
+            self.new_rows(self.answer, self.anew),
             Overwriting(self.row, self.query.written),
             self.state_table,
             proof=self.proof(""),

@@ -31,7 +31,7 @@ from tapestry.runs.kinds.rule.triggers import RuleText
 from tapestry.runs.kinds.rule.windows import ChangesSource, TransactionWindow, WindowReached
 from tapestry.runs.kinds.rule.write_run import WriteRule
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol.claimed_rows import first_row, following_row
+from tapestry.runs.protocol.claiming import first_row, following_row
 from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.query.views import Views

@@ -11,7 +11,7 @@ from tapestry.runs.engine.column_types import columns_of_table, sql_type
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.rule.evaluate import Evaluated
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol.claimed_rows import closing
+from tapestry.runs.protocol.claiming import closing
 from tapestry.runs.protocol.plan import Beforehand, Planned
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.protocol.standing_rules import landed_run

@@ -17,6 +17,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import plain, read_relations
 from tapestry.runs.sources.pins import Pin
+from tapestry.runs.tables.noted_runs import brought_up
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import CLOSED, commits_after, landed, look
 
@@ -29,12 +30,11 @@ def state_of(session: Session, invocation: Invocation, model: Model) -> StateRow
     row = invocation.states.of(session, target.generation)
     if row is None:
         return None
-    closed = landed(
-        commits_after(session, model.relation, row.target.version), row.generation, CLOSED
-    )
+    commits = commits_after(session, model.relation, row.target.version)
+    closed = landed(commits, row.generation, CLOSED)
     if closed is not None and closed.successor:
         return invocation.states.of(session, closed.successor)
-    return row
+    return brought_up(row, commits).row
 
 
 def affected(

@@ -28,7 +28,7 @@ from tapestry.runs.kinds.continuous.window.question import (
 )
 from tapestry.runs.kinds.continuous.window.sources_of_run import before_of, scans_of
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.holding import Holding, hold_rows, new_view
+from tapestry.runs.query.holding import Holding, new_view
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.planner.share_keyed_reads import share_keyed_reads
 from tapestry.verification.chosen_rows import Chosen, RunRows
@@ -60,8 +60,6 @@ def ask(
     if not before:  # else the scans read what is yet to be written
         question, row = began(session, question, row)
     question, holding = held(ripened(session, question), query, in_memory)
-    if in_memory and query.little and not before and not holding.rows:
-        holding = hold_rows(holding)  # unchecked rows: computed while the run is claimed
     text = keyed(answers, question, query)
     if answers.few and question is not None:
         text, question, holding = share(model, question, holding, text)
