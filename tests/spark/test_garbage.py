@@ -59,6 +59,8 @@ def test_garbage_in_every_column_of_the_state_stops_its_model_alone(world: World
     for column, kind in COLUMNS.items():
         for value in () if column in HARMLESS else GARBAGE[kind]:
             empty = f"string({column}) in ('', '[]', '{{}}')"
+            if column == "last_canonical":
+                empty = f"({empty} or last_canonical = canonical)"  # NULL: it is the same query
             same = f"{column} <=> {value} or {value} is null and {empty}"
             if world.session.rows(f"select {same} from {state} where {mine}") == [(True,)]:
                 continue  # it means what stands there: rows of earlier versions have such NULLs
