@@ -23,6 +23,7 @@ from tapestry.runs.kinds import registry
 
 Act = Callable[[FakeWorld], object]
 NEVER = 99
+COMMITS = "INSERT INTO `s`.`target`"
 
 
 @pytest.fixture(autouse=True)
@@ -71,15 +72,7 @@ def timely() -> FakeWorld:
 def unrecorded() -> FakeWorld:
     """The newest run has landed without a claim, and was killed before it was recorded."""
     world = timely()
-    process = world.another()
-
-    def before(sql: str) -> None:
-        if sql.startswith("SELECT generation, n, run_id"):
-            raise Killed
-
-    process.session.before = before
-    with pytest.raises(Killed):
-        process.run(10)
+    _killed(world, 10, "SELECT generation, n, run_id")
     assert [row["n"] for row in world.states()] == [1, 2]
     world.add((7, 11), (8, 2))
     return world
@@ -105,16 +98,21 @@ def failed() -> FakeWorld:
 def crashed() -> FakeWorld:
     """The newest run was claimed and has not landed."""
     world = ran()
+    _killed(world, 10, COMMITS)
+    return world
+
+
+def _killed(world: FakeWorld, seconds: float, begin: str) -> None:
+    """Run the model in another process, killed before the first statement that begins so."""
     process = world.another()
 
     def before(sql: str) -> None:
-        if sql.startswith("INSERT INTO `s`.`target`"):
+        if sql.startswith(begin):
             raise Killed
 
     process.session.before = before
     with pytest.raises(Killed):
-        process.run(10)
-    return world
+        process.run(seconds)
 
 
 WORLDS = {one.__name__: one for one in (fresh, ran, timely, unrecorded, rewound, failed, crashed)}
@@ -313,6 +311,22 @@ def test_a_number_is_claimed_by_one_and_taken_by_the_commit_of_another(killed: i
             met |= {row["n"] for row in mine.states() if row["failed"] not in (None, "[]")}
             _settles(mine)
     assert met or killed < 8
+
+
+def test_a_claim_that_came_after_the_state_was_read() -> None:
+    """A third process has read the state before the claim and the commit that took its number."""
+    mine = timely()
+    first, third = mine.another(), mine.another()
+    invocation, later = first.invocation(12), third.invocation(20)
+    newest = mine.stand().row
+    assert newest is not None
+    assert later.states.of(third.session, newest.generation) == newest
+    planned = first.plan(invocation)
+    mine.add((20, 2))
+    _killed(mine, 16, COMMITS)
+    registry.execute(first.session, planned, invocation)  # killed before it is recorded
+    third.run(20, invocation=later)
+    _settles(mine)
 
 
 def _count(numbers: Iterator[int], then: Callable[[int], object], _: str) -> None:

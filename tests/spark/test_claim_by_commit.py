@@ -11,14 +11,14 @@ import pytest
 from tests.marks import more
 from tests.runs.state_rows import other
 from tests.spark.run_world import ALL, World, at
-from tests.spark.test_commit_once import Killed
+from tests.spark.test_commit_once import Killed, kill_at
 from tests.spark.test_maintained import Shop, into, order
 
 from tapestry.errors import AssumptionWrong, ConcurrentRun
 from tapestry.runs.kinds.maintained import few_rows
 from tapestry.runs.kinds.registry import execute
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol import crash, run
+from tapestry.runs.protocol import run
 from tapestry.runs.protocol.plan import Decided, Planned
 from tapestry.runs.tables import state
 from tapestry.runs.tables.state import runs_of
@@ -43,16 +43,6 @@ def warm(world: World, **config: Any) -> tuple[Model, Planned]:
     return model, planned
 
 
-def killed_at(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """Kill the next run where it comes to a point."""
-
-    def point(here: str) -> None:
-        if here == place:
-            raise Killed(here)
-
-    monkeypatch.setattr(crash, "point", point)
-
-
 @pytest.mark.parametrize("verify", [more("sample"), "off"])
 @pytest.mark.parametrize("warmly", [True, False])
 def test_the_state_gets_the_row_at_the_end(world: World, verify: str, warmly: bool) -> None:
@@ -74,7 +64,7 @@ def test_killed_before_the_state_has_the_row(
 ) -> None:
     """Before the commit nothing is there; after it the next process records the run."""
     model, planned = warm(world)
-    killed_at(monkeypatch, place)
+    kill_at(monkeypatch, place)
     with pytest.raises(Killed):
         execute(world.session, planned, world.invocation(10))
     monkeypatch.undo()
@@ -103,7 +93,7 @@ def test_a_whole_answer_is_claimed_by_its_commit(
     assert before == shop.answer(model, 20)
     assert sorted(shop.states("n, recorded_at IS NOT NULL")) == [(1, False), (2, True)]
     into(shop, order(4, 2, amount=8))
-    killed_at(monkeypatch, "ready")
+    kill_at(monkeypatch, "ready")
     with pytest.raises(Killed):
         shop.run(model, 30)
     assert shop.table() == before

@@ -152,6 +152,7 @@ class StatesRead:
         for row, found in zip(rows, written, strict=True):
             if row != found:
                 self.recall.forget(row.model)
+                self.claimed(found)
 
     def _note_claims(self, until: Pin | None) -> None:
         if until is None:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 from tapestry.runs.checks.new_rows import NewRows
@@ -215,7 +216,7 @@ class Planned:
         rejects = drops or (whole is not None and bool(whole.rejected))
         return rejects or bool(self.before.statements or self.before.beside)
 
-    @property
+    @cached_property
     def claims_by_commit(self) -> bool:
         """Whether its commit claims n: until then it writes nothing that counts for anybody.
 

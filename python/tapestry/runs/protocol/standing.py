@@ -154,7 +154,8 @@ def _newest_run(
     for lacking in found.lacking:
         invocation.states.landed(lacking)
     invocation.states.record(session)
-    row = found.row
+    # As it was recorded: its number may have been claimed after this invocation read the state.
+    row = _state_of(session, model, invocation, target)
     return row, [one for one in commits if one.version > row.target.version]
 
 

@@ -71,7 +71,6 @@ def brought_up(row: StateRow, commits: Sequence[Commit]) -> BroughtUp:
         Those of the table above the version that ``row`` names, newest first. Where they do not
         tell of each run, the row of the last one before the gap is returned.
     """
-    lacking: list[StateRow] = []
     own = landed(commits, row.generation, row.n)
     overtaken = own is not None and row.n > 1 and not own.failed and own.run_id != row.run_id
     last: StateRow | None = row
@@ -81,7 +80,7 @@ def brought_up(row: StateRow, commits: Sequence[Commit]) -> BroughtUp:
         last = None if row.before is None else row.undone
     if last is None:
         return BroughtUp(row)
-    lacking += [last] * overtaken
+    lacking = [last] if overtaken else []
     for commit in reversed(commits):
         if commit.generation == row.generation and commit.n == last.n + 1:
             found = _noted(last, commit)
