@@ -1,4 +1,4 @@
-"""What docs/benchmarks.md says of the ARGUS paper's figures, from the kept results."""
+"""What docs/reference/benchmarks.md says of the ARGUS paper's figures, from the kept results."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs/reference"
 
 DATA_ENV = "TAPESTRY_BENCH_ROOT"
 REAL_ENV = "TAPESTRY_MESSAGES"

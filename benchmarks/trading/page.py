@@ -1,4 +1,4 @@
-"""The pieces of docs/trading.md: figures 9 to 13 of STRIP, from the kept results."""
+"""The pieces of docs/reference/trading.md: figures 9 to 13 of STRIP, from the kept results."""
 
 from __future__ import annotations
 

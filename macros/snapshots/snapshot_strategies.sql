@@ -1,4 +1,4 @@
-{#- dbt's two strategies; names of columns are read as everywhere (docs/adapter.md, "Names of columns"). -#}
+{#- dbt's two strategies; names of columns are read as everywhere (docs/reference/adapter.md, "Names of columns"). -#}
 {% macro snapshot_timestamp_strategy(node, snapshotted_rel, current_rel, model_config, target_exists) %}
   {%- set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() -%}
   {%- do adapter.snapshot_compared(node, tapestry__snapshot_columns(node, target_exists), names, none) -%}

@@ -1,4 +1,4 @@
-{#- The records that a snapshot opens and closes, as a query (docs/adapter.md, "Snapshots").
+{#- The records that a snapshot opens and closes, as a query (docs/reference/adapter.md, "Snapshots").
 
     A key's records follow one another: where a new one would begin before the last one of its key ends
     (a row that comes back as it was, a change without a new `updated_at`), it begins with this run. So does one whose

@@ -1,4 +1,4 @@
-"""docs/commands.md: its lines are commands with options that are there, and none is missing."""
+"""docs/reference/commands.md: its lines are commands with options that are there, and none is missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tapestry.cli.commands import COMMANDS
 from tapestry.cli.main import commands
 
-PAGE = (Path(__file__).parents[2] / "docs/commands.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/reference/commands.md").read_text()
 BLOCKS = re.findall(r"^```\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
 LINES = [
     line.split("   #")[0].split(" && ")[0]

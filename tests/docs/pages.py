@@ -29,7 +29,7 @@ MARKS = (
     *("rows", "run at", "answer at", "conditions", "refused", "spark", "query", "parsed"),
     *("output", "not run"),
 )
-NOT_OURS = {"docs/benchmarks.md", "docs/trading.md"}
+NOT_OURS = {"docs/reference/benchmarks.md", "docs/reference/trading.md"}
 """Written by other programs, which have tests of their own."""
 
 

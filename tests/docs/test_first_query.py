@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.docs.pages import ROOT, Part, parts
 
-PAGES = ("README.md", "docs/index.md", "docs/tutorial.md", "docs/how-to/unit-tests.md")
+PAGES = ("README.md", "docs/index.md", "docs/tutorial/index.md", "docs/how-to/unit-tests.md")
 
 
 def _first(page: str, language: str, title: str) -> Part:

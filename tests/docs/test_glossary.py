@@ -1,4 +1,4 @@
-"""docs/glossary.md: each term once, in one sentence, and where it is defined."""
+"""docs/reference/glossary.md: each term once, in one sentence, and where it is defined."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from tests.docs.pages import ROOT
 
-TEXT = (ROOT / "docs/glossary.md").read_text("utf-8")
+TEXT = (ROOT / "docs/reference/glossary.md").read_text("utf-8")
 TERM = re.compile(r"^\| \*\*(.+?)\*\* \| (.+) \| (.+) \|$", flags=re.MULTILINE)
 PLACE = re.compile(r"`([\w/]+(?:\.py)?)`")
 

@@ -9,13 +9,13 @@ from playwright.sync_api import Browser
 
 PAGES = (
     "index",
-    "tutorial",
+    "tutorial/index",
     "how-to/late-data",
-    "costs",
-    "glossary",
-    "limitations/queries",
+    "explanation/costs",
+    "reference/glossary",
+    "reference/limitations/queries",
     "reference/config",
-    "theory/first_instant",
+    "explanation/theory/first_instant",
 )
 GRAVE = ("serious", "critical")
 

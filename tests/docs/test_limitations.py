@@ -1,4 +1,4 @@
-"""docs/limitations/: each entry says what to do instead, and the index names the five worst."""
+"""The pages of limitations: each entry says what to do instead, the index names the five worst."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.docs.pages import ROOT
 
-FOLDER = ROOT / "docs/limitations"
+FOLDER = ROOT / "docs/reference/limitations"
 ENTRIES = [path for path in sorted(FOLDER.glob("*.md")) if path.stem != "index"]
 
 

@@ -18,14 +18,14 @@ IN_ORDER = [
 
 
 def test_the_table_of_the_passes_is_the_tuple() -> None:
-    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    text = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
     _, _, section = text.partition("### The passes\n")
     rows = re.findall(r"^\| (tree|tree → IR|IR) \| `(\w+)` \| (.*) \|$", section, re.MULTILINE)
     assert rows == IN_ORDER
 
 
 def test_the_theory_has_a_row_for_each_in_that_order() -> None:
-    text = (ROOT / "docs/theory/index.md").read_text("utf-8")
+    text = (ROOT / "docs/explanation/theory/index.md").read_text("utf-8")
     found = re.findall(r"`(?:passes/tree|passes/ir|read)/(\w+)\.py`", text)
     names = [name for _, name, _ in IN_ORDER if name != FORM]
     assert [name for name in found if name in names] == names

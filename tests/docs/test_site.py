@@ -92,7 +92,7 @@ def test_lists_are_lists_on_the_site_too(site: Path, built: dict[Path, _Page]) -
 
 
 def test_equations_are_drawn_without_a_script(site: Path) -> None:
-    text = (site / "theory/index.html").read_text("utf-8")
+    text = (site / "explanation/theory/index.html").read_text("utf-8")
     assert text.count("<math") >= 3
     for path in site.rglob("*.html"):
         assert "arithmatex" not in path.read_text("utf-8"), path

@@ -1,4 +1,4 @@
-"""docs/theory/: an equation first, then what file and which test it is."""
+"""docs/explanation/theory/: an equation first, then what file and which test it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.docs.pages import ROOT
 
-THEORY = sorted((ROOT / "docs/theory").glob("*.md"))
+THEORY = sorted((ROOT / "docs/explanation/theory").glob("*.md"))
 UNDER = (
     "",
     "python/tapestry/",

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.docs.pages import ROOT, Part, parts
 
-TUTORIAL = ROOT / "docs/tutorial.md"
+TUTORIAL = ROOT / "docs/tutorial/index.md"
 UNIT_TESTS = ROOT / "docs/how-to/unit-tests.md"
 ELSEWHERE = ("pip install", "python -m venv", "export PATH", "mkdir", "cd ")
 """What the test has done already: the installation and the folder."""

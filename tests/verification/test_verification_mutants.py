@@ -1,6 +1,6 @@
 """Planted mistakes: ``full`` notices every run that goes wrong, ``sample`` within N runs.
 
-The table of docs/theory/verification.md is what ``python -m tests.verification.levels`` measures
+The table of docs/explanation/theory/verification.md is what ``python -m tests.verification.levels`` measures
 over all queries; here two queries that each mistake spoils.
 """
 

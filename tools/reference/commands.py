@@ -17,7 +17,7 @@ TEXT = """\
 
 <!-- written by tools/reference from the code: `make reference` -->
 
-What `tapestry COMMAND --help` says, on one page. [Commands](../commands.md) says what they are for.
+What `tapestry COMMAND --help` says, on one page. [Commands](commands.md) says what they are for.
 """
 
 

@@ -30,7 +30,7 @@ arrived |
 
 The first two are necessary. `verify` is the one to know before a model goes on a schedule: the
 check is what makes a wrong answer stop the run, and it is a large part of what a small run costs
-([what a run costs](../costs.md)). A complete example, a query and its configuration:
+([what a run costs](../explanation/costs.md)). A complete example, a query and its configuration:
 
 ```sql title="models/unanswered.sql"
 select m.author, m.subject, m.ts

@@ -23,7 +23,7 @@ TEXT = """\
 
 A continuous model keeps a query exactly, or says before it reads any data that it cannot. Here is
 what it says for each kind of query, and what to write instead. `tapestry explain --sql "…"` tries
-a query of yours. [Limitations](../limitations/index.md) has the rest of what is missing.
+a query of yours. [Limitations](limitations/index.md) has the rest of what is missing.
 
 The word in brackets behind the first line is the refusal's code. It stays the same when the wording
 changes; [Errors](errors.md#refusal) lists all codes.

@@ -196,7 +196,7 @@ bear. The seal tells accidents, not forgers.
 An earlier version of the table (`VERSION AS OF`) has a row as it was; a row too many can be
 deleted. Else `tapestry adopt` the model, or `--full-refresh` it; a sink without any line begins
 anew. A model whose row cannot be read is never taken for one that has not run yet. The
-[report](../report.md) says how many rows it left out, and why the first of them is odd;
+[report](../how-to/report.md) says how many rows it left out, and why the first of them is odd;
 `tapestry doctor` finds those of the state.
 
 **Formats.** Each row of `tapestry_state` says the format that its run wrote: of the row, and of
@@ -217,7 +217,7 @@ warn and take every model for active.
 """
 
 REASONS = """\
-Why a run of a [maintained model](../limitations/maintained.md) computed the whole answer. The same
+Why a run of a [maintained model](limitations/maintained.md) computed the whole answer. The same
 names stand in dbt's line, in `run_results.json` and in the report; `tapestry explain` says the one
 that holds for every run of a model.
 """
@@ -244,7 +244,7 @@ def page(root: Path) -> str:
     ours = {name: "bigint" if name == "n" else "string" for name in OURS}
     parts += [
         f"## <model>{REJECTED_SUFFIX}\n".replace("<", "&lt;"),
-        f"The model's columns and `{MATCHED_AT}`, and ([expectations](../expectations.md)):\n",
+        f"The model's columns and `{MATCHED_AT}`, and ([expectations](../how-to/expectations.md)):\n",
         *_rows({**ours, "expectations": "array<string>"}),
     ]
     return "\n".join(parts)

@@ -3,7 +3,7 @@
 Derby, which Spark uses by default, admits one process: a second `dbt run`, or a report beside a
 schedule, would fail. H2 in AUTO_SERVER mode opens the file in the first process, and the others
 connect through it; when that process leaves or is killed, another takes over. `catalog_access` lets
-nobody but the owner connect. docs/adapter.md has the alternatives and what was tried.
+nobody but the owner connect. docs/reference/adapter.md has the alternatives and what was tried.
 """
 
 from __future__ import annotations

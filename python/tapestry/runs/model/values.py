@@ -92,7 +92,7 @@ def entries() -> Values:
 
 def expectations() -> Values:
     """Return the reader of a list of expectations."""
-    told = "a list ([expectations](../expectations.md))"
+    told = "a list ([expectations](../how-to/expectations.md))"
     return Values(lambda _key, value, _zone: parse_expectations(value), (), told)
 
 
