@@ -14,7 +14,7 @@ import pytest
 from tests.adapter.test_folders import NOBODY, as_root
 
 from dbt.adapters.tapestry import engine
-from dbt.adapters.tapestry.listeners import listeners
+from dbt.adapters.tapestry.engine import listeners
 
 PORT = 12345
 SETTINGS = {"spark.sql.warehouse.dir": "/data/w", "spark.jars": "a.jar"}

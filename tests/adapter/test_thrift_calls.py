@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
-from dbt.adapters.tapestry.thrift_calls import OneAtATime, one_at_a_time
+from dbt.adapters.tapestry.session import OneAtATime, one_at_a_time
 
 
 class Client:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.advise.made import PROJECT, made, of
 
-from tapestry.advise.beside import local_packages, neighbours, repository
+from tapestry.advise.project import local_packages, neighbours, repository
 from tapestry.advise.records import CONTINUOUS, UNREAD
 
 HEAD = "{{ config(materialized='table') }} "

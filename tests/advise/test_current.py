@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.advise.made import made, model, of
 
-from tapestry.advise.current import GOES
+from tapestry.advise.judge import GOES
 from tapestry.advise.records import CONTINUOUS, MAINTAINED, REBUILT
 from tapestry.cli.advise_view import details, in_order, kind_text, summary, why_text
 

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.answers import Answers
 
 from tapestry.cli.check_kept import FEED, check_feed, check_target, large_models
-from tapestry.cli.past_intervals import past_intervals
+from tapestry.cli.check_sources import past_intervals
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.sources.describe import DeltaSource
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapestry.demo import generator
-from tapestry.demo.choose import choose_variables
+from tapestry.demo.made_up import choose_variables
 
 
 @pytest.fixture(scope="module")

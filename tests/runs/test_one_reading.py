@@ -16,7 +16,7 @@ from tests.runs.fake_world import TARGET, FakeWorld, at
 from tapestry.names import ROW_ID
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.after import preview
-from tapestry.runs.kinds.continuous.after.explain import explain
+from tapestry.runs.kinds.continuous.kind import explain
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.continuous.window.question import question_of
 from tapestry.runs.protocol.claiming import first_row

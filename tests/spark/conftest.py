@@ -14,9 +14,8 @@ from tests.one_feed import mixed_up
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.log_store import use_links
-from dbt.adapters.tapestry.marked_jobs import marked_jobs
 from dbt.adapters.tapestry.overrides import Overrides, once
-from dbt.adapters.tapestry.session import BESIDE
+from dbt.adapters.tapestry.session import BESIDE, marked_jobs
 from dbt.adapters.tapestry.settings import FILE_MANAGER
 from tapestry.runs.context.shared_views import SCHEMA
 from tapestry.runs.engine.session import Capabilities, Session

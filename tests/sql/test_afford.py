@@ -8,7 +8,7 @@ from tests.sql.test_pairs import CATALOG
 from tapestry.errors import Refusal
 from tapestry.sql import rewrite
 from tapestry.sql.infer import imply
-from tapestry.sql.look.inferences import inferences
+from tapestry.sql.look.trace import inferences
 from tapestry.sql.work import MOST, afford, bounded, spend, spent
 
 EQUAL = (

@@ -10,7 +10,7 @@ from tests.sql.test_pairs import CATALOG, SCANS, WINDOW
 
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Column, Source, rewrite
-from tapestry.sql.look.inferences import inferences
+from tapestry.sql.look.trace import inferences
 from tapestry.sql.rewriter import passes_with
 from tapestry.sql.strategies.chain import Chain, is_chain
 

@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from tapestry.advise.conditions import Fitting, conditions, keeps_versions
 from tapestry.advise.context import NO_VALUE, REF, THIS
-from tapestry.advise.current import GOES, kept_by_changes
 from tapestry.advise.guard import arrivals_in_guard
 from tapestry.advise.reader import ReadFile
 from tapestry.advise.records import (
@@ -26,11 +25,14 @@ from tapestry.advise.records import (
 from tapestry.advise.tables import UNNAMED, KnownTables
 from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
+from tapestry.runs.kinds.maintained.how_kept import how_kept, refuse
 from tapestry.runs.kinds.registry import KINDS
-from tapestry.sql import Rewriting, rewrite
+from tapestry.sql import Catalog, Rewriting, rewrite
+from tapestry.sql.operators.steady import unsteady_places
 from tapestry.sql.read.parse import parse
 from tapestry.sql.read.read_query import read
 from tapestry.sql.timing import is_now
+from tapestry.sql.work import bounded
 
 OPENED = ("view", "ephemeral")
 STORED = ("table", "incremental", "")
@@ -58,6 +60,13 @@ _SUM = re.compile(r"(SUM|AVG)\(")
 """Aggregates whose exactness depends on a type; all other inexact ones are computed in DOUBLE."""
 REPAIRS = 25
 """So many things that a refusal asks to leave out are left out to see what remains."""
+
+
+GOES = (
+    "only if its table is to be what its query gives now: rows that its sources have no more go"
+    " out of it"
+)
+"""The condition for a model that is incremental today."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +178,7 @@ def _kept_by_changes(text: Text, trial: _Trial, tables: KnownTables) -> bool:
     except (Refusal, KeyError):
         return False
     functions = frozenset(trial.functions)
-    return kept_by_changes(trial.sql, replace(catalog, deterministic_functions=functions))
+    return _recomputes_what_changed(trial.sql, replace(catalog, deterministic_functions=functions))
 
 
 def _no_verdict(refusal: Refusal, text: Text, trial: _Trial, tables: KnownTables) -> str:
@@ -322,3 +331,15 @@ def _changes(text: Text, kind: str = CONTINUOUS) -> list[str]:
         if text.today == "incremental" and text.read.config.get(key):
             changes.append(f"take out {key} ({text.read.config[key]})")
     return changes
+
+
+def _recomputes_what_changed(sql: str, catalog: Catalog) -> bool:
+    """Return whether a run recomputes only what a change reaches; False if it is refused, too."""
+    try:
+        with bounded(sql):
+            query = refuse(sql, catalog)
+            decides = unsteady_places(query.tree, query.catalog) is None
+            kept = how_kept(query, decides, {})
+            return kept.whole is None or kept.summed is not None
+    except Refusal:
+        return False

@@ -10,13 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from tapestry.advise.beside import PACKAGES, PROJECT_FILE, local_packages, neighbours
 from tapestry.advise.described import mapping
 from tapestry.advise.files import Found, find_files
 
 DEEPEST = 20
 _OF_FOLDERS = ("materialized", "unique_key", "incremental_strategy", "enabled")
-_PACKAGES = ("dbt_packages", "dbt_modules")
+_FOLDERS_OF_PACKAGES = ("dbt_packages", "dbt_modules")
+
+
+_PROJECT_FILE = "dbt_project.yml"
+PACKAGES = ("packages.yml", "dependencies.yml")
+_MOST = 50
+"""So many folders beside a project are looked into."""
 
 
 @dataclass
@@ -66,10 +71,10 @@ def read_project(root: Path, reads: ReadsFiles, beside: Sequence[Path] = ()) -> 
     ``beside`` are folders with macros that lie outside of it: packages, or plain folders.
     """
     root = root.resolve()
-    if not (root / PROJECT_FILE).is_file():
+    if not (root / _PROJECT_FILE).is_file():
         return ProjectFolder(root, models=find_files([root], (".sql",)))
     project = ProjectFolder(root)
-    said = _said(project, root / PROJECT_FILE, reads)
+    said = _said(project, root / _PROJECT_FILE, reads)
     project.name = str(said.get("name") or root.name)
     project.variables = _variables(said.get("vars"), project.name)
     project.folders = mapping(said.get("models"))
@@ -129,8 +134,8 @@ def _of_folder(
 ) -> Iterator[tuple[str, Path]]:
     """Yield the macros of a folder beside the project; a package's, under the package's name."""
     name, folders = "", [folder]
-    if (folder / PROJECT_FILE).is_file():
-        said = _said(project, folder / PROJECT_FILE, reads)
+    if (folder / _PROJECT_FILE).is_file():
+        said = _said(project, folder / _PROJECT_FILE, reads)
         name = str(said.get("name") or "")
         given = said.get("macro-paths") or ["macros"]
         named = [folder / str(one) for one in (given if isinstance(given, list) else [given])]
@@ -157,7 +162,7 @@ def _inside(
 
 def _of_packages(root: Path) -> Iterator[tuple[str, Path]]:
     """Macros of the packages that `dbt deps` has installed."""
-    for folder in _PACKAGES:
+    for folder in _FOLDERS_OF_PACKAGES:
         if not (root / folder).is_dir() or (root / folder).is_symlink():
             continue
         for package in sorted((root / folder).iterdir()):
@@ -188,3 +193,37 @@ def folder_config(project: ProjectFolder, path: Path) -> dict[str, Any]:
             if name in _OF_FOLDERS and not isinstance(value, dict):
                 config[name] = value
     return config
+
+
+def repository(root: Path) -> Path | None:
+    """The folder with ``.git`` that a project lies in, or is; None: there is none."""
+    return next((one for one in (root, *root.parents) if (one / ".git").exists()), None)
+
+
+def local_packages(root: Path, said: Mapping[str, Any]) -> Iterator[Path]:
+    """The folders of packages that ``said``, the YAML of a file of packages, names as local.
+
+    One that lies outside of the repository, or of the project where there is none, is left out.
+    """
+    within = repository(root) or root
+    named = said.get("packages")
+    for one in named if isinstance(named, list) else []:
+        path = mapping(one).get("local")
+        folder = (root / path).resolve() if isinstance(path, str) and path else root
+        if folder != root and folder.is_relative_to(within) and folder.is_dir():
+            yield folder
+
+
+def neighbours(root: Path) -> Iterator[Path]:
+    """Other dbt projects, and a folder ``macros``, in the folder that a project lies in.
+
+    Nothing outside of the project's repository is one.
+    """
+    within = repository(root)
+    if within is None or within == root:
+        return
+    for folder in sorted(root.parent.iterdir())[:_MOST]:
+        if folder == root or folder.name.startswith(".") or folder.is_symlink():
+            continue
+        if (folder / _PROJECT_FILE).is_file() or (folder.name == "macros" and folder.is_dir()):
+            yield folder

@@ -11,8 +11,8 @@ from tapestry.cli.check_history import check_history
 from tapestry.cli.check_kept import check_feed, check_target, large_models
 from tapestry.cli.checks import NOTE, OK, WRONG, Diagnosis, trouble
 from tapestry.cli.models import Manifest
-from tapestry.cli.past_intervals import past_intervals
 from tapestry.errors import TapestryError
+from tapestry.names import RUNS_TABLE
 from tapestry.quoting import identifier, relation_name, string
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
@@ -32,6 +32,12 @@ MANY_FILES = 32
 """From so many files on it matters that statistics exclude most of them."""
 INDEXED = 32
 """Delta keeps minimum and maximum of so many of the first columns."""
+
+
+_ENOUGH = 3
+"""So many intervals say what is usual."""
+_DAYS = 90
+"""Runs before that do not count."""
 
 
 def check_sources(session: Session, manifest: Manifest, schema: str) -> Iterator[Diagnosis]:
@@ -185,3 +191,19 @@ def _without_statistics(table: DeltaSource, arrival: str) -> bool:
     indexed = int(table.properties.get("delta.dataSkippingNumIndexedCols", INDEXED))
     place = [column.name.lower() for column in table.columns].index(arrival.lower())
     return 0 <= indexed <= place
+
+
+def past_intervals(session: Session, schema: str) -> Mapping[str, timedelta]:
+    """The usual time between two runs of a model that wrote: its relation -> the median."""
+    table = relation_name(f"{schema}.{RUNS_TABLE}")
+    try:
+        rows = session.rows(
+            "SELECT model, percentile(gap, 0.5) FROM (SELECT model,"
+            " unix_timestamp(ended_at) - lag(unix_timestamp(ended_at))"
+            f" OVER (PARTITION BY model ORDER BY ended_at) AS gap FROM {table}"
+            f" WHERE action <> 'failed' AND ended_at > now() - INTERVAL {_DAYS:d} _DAYS)"
+            f" WHERE gap IS NOT NULL GROUP BY model HAVING count(*) >= {_ENOUGH:d}"
+        )
+    except Exception:
+        return {}
+    return {str(model): timedelta(seconds=float(gap)) for model, gap in rows}

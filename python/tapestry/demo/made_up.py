@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from tapestry.demo import generator
 from tapestry.demo.archive import Archive, even_steps, monthly_steps
-from tapestry.demo.choose import choose_variables
+from tapestry.demo.columns import JONES
 from tapestry.demo.tables import SEEDS
 from tapestry.demo.transfers import TransferPlan, first_midnight, transfers
 from tapestry.quoting import standard_string
@@ -83,3 +83,40 @@ def _written(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, Path]:
     for name, table in tables.items():
         pq.write_table(table, paths[name])
     return paths
+
+
+def choose_variables(path: Path) -> dict[str, str]:
+    """The busiest list, its _family, busy authors, a common word, a much answered message."""
+    database = duckdb.connect()
+    database.execute(f"create view messages as from read_parquet({standard_string(str(path))})")
+
+    def top(expression: str, place: int = 0) -> str:
+        found = database.execute(
+            f"select x from (select {expression} as x from messages) where x is not null "
+            "group by x order by count(*) desc, x"
+        ).fetchmany(place + 1)
+        return str(found[place][0]) if len(found) > place else ""
+
+    one_list = top("newsgroup")
+    return {
+        "one_list": one_list,
+        "list_pattern": _family(one_list),
+        "somebody": top("author"),
+        "jones": top("author", 1),
+        "voter": JONES,
+        "keyword": top(r"regexp_extract(subject, '([a-z]{6,})$', 1)", 1),
+        "one_message": top("inreplyto"),
+    }
+
+
+def _family(one_list: str) -> str:
+    """A LIKE pattern for the lists that begin alike.
+
+    >>> _family("comp.sys.mac"), _family("linux-block"), _family("selinux")
+    ('comp.sys.%', 'linux-%', 'selinux%')
+    """
+    for mark in (".", "-"):
+        start, found, _ = one_list.rpartition(mark)
+        if found:
+            return f"{start}{mark}%"
+    return f"{one_list}%"

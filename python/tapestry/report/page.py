@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 from urllib.parse import quote
 
@@ -26,9 +27,9 @@ from tapestry.report.graph import graph
 from tapestry.report.judge_actions import drift_by_action
 from tapestry.report.plots import Plot
 from tapestry.report.record import Record, Run
-from tapestry.report.savings import savings
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, ModelStanding, Verdict
 from tapestry.report.strips import strips
+from tapestry.report.text import seconds
 from tapestry.whole_file import write_whole
 from tapestry.words import counted
 
@@ -39,6 +40,9 @@ PLOTTED_MODELS = 60
 RUNS_SHOWN, RUNS_LEAST, RUNS_BUDGET = 12, 3, 900
 ICONS = {NOT_WELL: "✕", LOOK: "!", WELL: "✓", NEVER: "–", GONE: "–"}
 CLASSES = {NOT_WELL: "bad", LOOK: "look", WELL: "ok", NEVER: "none", GONE: "none"}
+
+
+INCREMENTAL, FULL = "incremental", "full"
 
 
 @dataclass(frozen=True)
@@ -212,7 +216,7 @@ def environment() -> Environment:
         counted=counted,
         ago=text.ago,
         style=_file("style.css"),
-        savings=savings,
+        savings=_savings,
     )
     made.globals["live_script"] = _file("live.js")
     return made
@@ -227,3 +231,30 @@ def _file(name: str) -> Markup:
     """Return a file of this package that goes into the page as it is."""
     path = Path(__file__).with_name("templates") / name
     return Markup(path.read_text("utf-8"))
+
+
+def _savings(runs: Sequence[Run]) -> str:
+    """Return how many runs were incremental, and their time beside that of full ones; "" for none.
+
+    >>> _savings([Run("m", refresh="full", seconds=8.0),
+    ...          Run("m", refresh="incremental", seconds=2.0, bytes_read=10, bytes_full=100)])
+    '1 of 2 runs by what had changed: 2.0 s each, against 8.0 s; they read 10 % of all bytes'
+    """
+    good = [run for run in runs if run.refresh and not run.failed]
+    changed = [run for run in good if run.refresh == INCREMENTAL]
+    if not good:
+        return ""
+    told = f"{len(changed)} of {counted(len(good), 'run')} by what had changed"
+    some, whole = _middle(changed), _middle([run for run in good if run.refresh == FULL])
+    if some is not None:
+        told += f": {seconds(some)} each"
+        told += "" if whole is None else f", against {seconds(whole)}"
+    measured = [run for run in changed if run.bytes_read is not None and run.bytes_full]
+    read = sum(run.bytes_read or 0 for run in measured)
+    full = sum(run.bytes_full or 0 for run in measured)
+    return f"{told}; they read {100 * read / full:.0f} % of all bytes" if full else told
+
+
+def _middle(runs: Sequence[Run]) -> float | None:
+    found = [run.seconds for run in runs if run.seconds is not None]
+    return median(found) if found else None

@@ -23,7 +23,6 @@ from tapestry.verification import pairs
 from tapestry.verification.chosen_rows import Chosen, RunRows
 from tapestry.verification.definition import Definition
 from tapestry.verification.from_clause import AT, INSTANTS, PROBES
-from tapestry.verification.given_values import Given
 from tapestry.verification.restriction import Range, Restriction
 
 PAGE = 100
@@ -53,7 +52,7 @@ class Comparison:
         A statement of its own: Spark evaluates a CTE wherever it is named, and instants are named
         for each table.
         """
-        given = Given()
+        given = _Given()
         of_turn = self.in_turn("_t_stamp", chosen.ranges, given) or "TRUE"
         us = self.definition.micros(MATCHED_AT)
         items = _some([us], us, _factors(chosen.seed, chosen.picks, given), "_t_turn")
@@ -148,7 +147,7 @@ class Comparison:
 
     def outside(self, chosen: Chosen) -> str:
         """Return SQL for rows with ``_matched_at`` outside of the window, and repeated answers."""
-        return f"WITH judged AS ({self.formed(Given())})\n{self.listed('judged', chosen)}"
+        return f"WITH judged AS ({self.formed(_Given())})\n{self.listed('judged', chosen)}"
 
     def earlier(
         self,
@@ -195,7 +194,7 @@ class Comparison:
         """Return the condition that a new row belongs to this arm."""
         return f"({alias}.{KEY} = '{self.arm}' OR {alias}.{KEY} LIKE '{self.arm}{keys.PART}%')"
 
-    def formed(self, given: Given, of_turn: str = "TRUE") -> str:
+    def formed(self, given: _Given, of_turn: str = "TRUE") -> str:
         """One row for each new answer, with the reason why it cannot be right, or NULL.
 
         ``_t_turn`` says whether ``of_turn`` holds for it.
@@ -225,7 +224,7 @@ class Comparison:
 
     def fresh(self, chosen: Chosen) -> str:
         """The new rows of this arm; with ranges those whose driving row lies in them."""
-        given = Given()
+        given = _Given()
         of_turn = self.in_turn(self.stamp("n"), chosen.ranges, given)
         return (
             f"SELECT {self.columns}, {MATCHED_AT}, {KEY} FROM {self.rows.relation} AS n"
@@ -248,7 +247,7 @@ class Comparison:
         """Return SQL for the stamp of a key, in µs; NULL if the key has none."""
         return keys.first_stamp(f"{alias}.{KEY}") if self.tells_turns else "CAST(NULL AS BIGINT)"
 
-    def in_turn(self, stamp: str, ranges: Sequence[Range], given: Given) -> str:
+    def in_turn(self, stamp: str, ranges: Sequence[Range], given: _Given) -> str:
         """Return the condition that a driving row lies in the ranges; '' if keys do not tell."""
         if not ranges or not self.tells_turns:
             return ""
@@ -332,7 +331,7 @@ def text_of(column: str) -> str:
     return f"CAST({column} AS STRING)"
 
 
-def _factors(seed: str, count: int, given: Given) -> list[str]:
+def _factors(seed: str, count: int, given: _Given) -> list[str]:
     """Return names of ``count`` pseudo-random numbers."""
     numbers = (Random(f"{seed} {n}").randrange(1, PRIME) for n in range(count))
     return [given.name(str(number)) for number in numbers]
@@ -357,3 +356,24 @@ def _counts(wrong: str) -> str:
 
 def _firsts(names: Sequence[str]) -> str:
     return ", ".join(f"MIN({name}) AS {name}" for name in names)
+
+
+class _Given:
+    """The row under construction: ``name`` each value, then put ``relation`` into the FROM.
+
+    >>> given = _Given()
+    >>> f"SELECT x > {given.name('7')} FROM t CROSS JOIN {given.relation}"
+    'SELECT x > _t_g1 FROM t CROSS JOIN (VALUES (7)) AS given(_t_g1)'
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, str] = {}
+
+    def name(self, value: str) -> str:
+        """The column of a value, which is a piece of SQL without columns."""
+        return self._values.setdefault(value, f"_t_g{len(self._values) + 1}")
+
+    @property
+    def relation(self) -> str:
+        """The relation; not without a value."""
+        return f"(VALUES ({', '.join(self._values)})) AS given({', '.join(self._values.values())})"

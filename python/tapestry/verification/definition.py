@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sqlglot import exp
 
+from tapestry.errors import Refusal
 from tapestry.instants import micros
 from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
 from tapestry.quoting import Sql, string
@@ -15,7 +16,7 @@ from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.read.audit_columns import without_audit_columns
 from tapestry.sql.read.parse import is_cte, table_name
 from tapestry.sql.read.read_query import read
-from tapestry.sql.read.total_orders import total_orders
+from tapestry.sql.read.total_orders import by_place, total_orders
 from tapestry.sql.scan import Scan
 from tapestry.sql.work import bounded
 from tapestry.sql.write import build
@@ -23,7 +24,6 @@ from tapestry.sql.write.dialects import for_dialect
 from tapestry.verification.buckets import bucket_of, in_bucket, shown_key
 from tapestry.verification.from_clause import AT, INSTANTS
 from tapestry.verification.intervals import may_hold_again
-from tapestry.verification.refuse_unchecked import refuse_unchecked
 from tapestry.verification.restriction import (
     WHOLE,
     Driver,
@@ -41,6 +41,8 @@ from tapestry.verification.scopes import (
     shows_subquery,
 )
 from tapestry.verification.threader import Threader
+
+_ORDERED = (exp.Last, exp.LastValue, exp.NthValue)
 
 
 def is_own(column: str) -> bool:
@@ -88,7 +90,7 @@ class Definition:
             places = tuple(place for place in range(len(names)) if place not in audited)
             columns = tuple(names[place] for place in places)
             resolved = without_audit_columns(query.tree, audited)
-            refuse_unchecked(resolved)
+            _refuse_unchecked(resolved)
             ordered = total_orders(resolved, catalog)
             each = list(arms(ordered, {}))
             kinds = tuple(by_value(arm, ctes) for arm, ctes in each)
@@ -246,3 +248,15 @@ class Definition:
     def sql(self, tree: exp.Expr) -> str:
         """The tree as text."""
         return for_dialect(tree, self.dialect).sql(self.dialect, pretty=True)
+
+
+def _refuse_unchecked(tree: exp.Query) -> None:
+    """Raise Refusal for values that depend on the order of equal rows."""
+    for window in tree.find_all(exp.Window):
+        if window.this.find(*_ORDERED) is not None and not by_place(window):
+            raise Refusal(
+                "the last of rows that are equal in the window's order cannot be told",
+                window.sql("spark"),
+                "write ROWS BETWEEN ... behind its ORDER BY",
+                code="not-checkable",
+            )

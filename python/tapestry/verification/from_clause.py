@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -20,7 +21,6 @@ from tapestry.sql.facts import keys
 from tapestry.sql.facts.from_clause import encloses_relation
 from tapestry.sql.write import build
 from tapestry.verification.restriction import WHOLE, Restriction
-from tapestry.verification.row_writer import RowWriter
 from tapestry.verification.rows import (
     Around,
     Rows,
@@ -46,7 +46,7 @@ class FromClause:
         Alias -> the relation that is read instead of its source (``Restriction.turn_rows``).
     """
 
-    writer: RowWriter
+    writer: _RowWriter
     ctes: Ctes
     relations: tuple[exp.Expr, ...]
     keyed: bool
@@ -188,3 +188,39 @@ def _sees(on: exp.Expr, joined_one: exp.Expr) -> bool:
     inside = [one for one in on.find_all(exp.Select, exp.SetOperation) if one is not on]
     columns = (column for query in inside for column in query.find_all(exp.Column))
     return not inside or any(column.table in names for column in columns)
+
+
+class _RowWriter(Protocol):
+    """Writes queries and conditions over instants, and knows the sources that they read.
+
+    reads
+        Source -> name of its CTE.
+    appended, ending
+        The sources whose rows arrive; those whose rows can have an end.
+    """
+
+    reads: Mapping[str, str]
+    appended: frozenset[str]
+    ending: frozenset[str]
+
+    def name(self, kind: str) -> str:
+        """Return a new generated alias."""
+        ...
+
+    def answers(
+        self,
+        node: exp.Expr,
+        ctes: Ctes,
+        restriction: Restriction = WHOLE,
+        derived: bool = False,
+    ) -> exp.Query:
+        """The rows of a query with ``_s`` and ``_key``, arm by arm."""
+        ...
+
+    def rows(self, node: exp.Expr, ctes: Ctes, restriction: Restriction = WHOLE) -> exp.Query:
+        """The rows of a query with ``_s``."""
+        ...
+
+    def condition(self, node: exp.Expr, ctes: Ctes, around: Around) -> exp.Expr:
+        """A condition (or a value) at an instant: the clock and the subqueries in it replaced."""
+        ...

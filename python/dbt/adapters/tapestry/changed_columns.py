@@ -10,15 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sqlglot import ParseError, exp
+
 from dbt.adapters.tapestry.column_mapping import MODE
-from dbt.adapters.tapestry.fitting_values import fitted
 from dbt.adapters.tapestry.snapshot_columns import keeps
 from tapestry.errors import QueryChanged
-from tapestry.quoting import Sql, authored, identifier, properties
+from tapestry.quoting import Sql, authored, identifier, properties, string
 from tapestry.runs.engine.column_types import sql_type
 from tapestry.runs.kinds.continuous.schema_change import same_type, widens
 
 WIDENING = "delta.enableTypeWidening"
+
+
+_T = exp.DataType.Type
+_NUMBERS = frozenset({_T.TINYINT, _T.SMALLINT, _T.INT, _T.BIGINT, _T.FLOAT, _T.DOUBLE, _T.DECIMAL})
+_TIMES = frozenset({_T.DATE, _T.TIMESTAMP, _T.TIMESTAMPTZ, _T.TIMESTAMPLTZ, _T.TIMESTAMPNTZ})
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ class ChangedColumns:
                 raise self._retyped(name, there, now)
         return found
 
-    def fitted(self) -> list[str]:
+    def _fitted(self) -> list[str]:
         """Return the table's columns that may cut a value, and can be tested for it."""
         return [
             name
@@ -131,7 +137,7 @@ class ChangedColumns:
             if self.by_value
             and not keeps(now, there)
             and not (self._widened and widens(there, now))
-            and fitted(name, now, there) is not None
+            and _fitted(name, now, there) is not None
         ]
 
     @property
@@ -184,4 +190,29 @@ class ChangedColumns:
 
 def _as_kept(name: str, now: str, there: str) -> Sql:
     """Return a column of the query, cast to the type that the table has."""
-    return Sql(f"{fitted(name, now, there)} as {identifier(name)}")
+    return Sql(f"{_fitted(name, now, there)} as {identifier(name)}")
+
+
+def _fitted(name: str, given: str, kept: str) -> Sql | None:
+    """Return the column ``name``, of the type ``given``, cast to the type ``kept``.
+
+    A value fits if it is the same once it is cast there and back. A FLOAT is by its nature the
+    nearest to a DOUBLE: only a DOUBLE that is too large for it does not fit. Returns None for types
+    of which this cannot be tested: others than two of numbers, or two of times.
+    """
+    try:
+        kinds = [exp.DataType.build(text, dialect="spark").this for text in (given, kept)]
+    except (ParseError, ValueError):
+        return None
+    if not any(set(kinds) <= group for group in (_NUMBERS, _TIMES)):
+        return None
+    column = identifier(name)
+    cast = f"try_cast({column} as {sql_type(kept)})"
+    if kinds == [_T.DOUBLE, _T.FLOAT]:
+        endless = "double('infinity')"
+        fits = f"isnan({column}) or abs({column}) = {endless} or abs({cast}) < {endless}"
+    else:
+        fits = f"try_cast({cast} as {sql_type(given)}) = {column}"
+    told = string(f"{column} is {given} in the query now, and {kept} in the table cuts the value ")
+    error = f"raise_error(concat({told}, cast({column} as string)))"
+    return Sql(f"case when {column} is null or {fits} then {cast} else {error} end")

@@ -30,7 +30,6 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.cache_folders import cache_or_new
-from dbt.adapters.tapestry.listeners import listeners
 from tapestry.children import DEVNULL, OF_A_PROJECT, PIPE, start_python
 from tapestry.errors import ConfigurationError
 from tapestry.folders import open_lock, read_own, take_lock, write_own
@@ -47,6 +46,18 @@ _UNLIKE = ("spark.jars", "spark.jars.packages", "spark.jars.ivy")
 _FOLDER = "engines"
 _WAIT = 20.0
 """Seconds for one that is about to end."""
+
+
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_LISTENS = "0A"
+_HERE = {
+    "00000000",
+    "0100007F",
+    "0" * 32,
+    "0000000000000000FFFF00000100007F",
+    "0" * 24 + "01000000",
+}
+"""Any address, 127.0.0.1 and ::1, as these tables write them on a little-endian machine."""
 
 
 @dataclass(frozen=True)
@@ -228,3 +239,18 @@ def _release(gateway: Any) -> None:
         for key in list(ThreadSafeFinalizer.finalizers):
             if str(key).startswith(place):
                 client.garbage_collect_object(str(key)[len(place) :], False)
+
+
+def listeners(port: int) -> set[int]:
+    """Return the users who listen on a port of the loopback; none if the system does not say."""
+    users = set()
+    for table in _TABLES:
+        try:
+            lines = table.read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for fields in map(str.split, lines):
+            address, _, number = fields[1].rpartition(":")
+            if fields[3] == _LISTENS and int(number, 16) == port and address in _HERE:
+                users.add(int(fields[7]))
+    return users

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.spark import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 
@@ -47,6 +48,7 @@ from tapestry.runs.tables.empty_catalog import refuse_full_folder
 
 if TYPE_CHECKING:
     import agate
+    from pyspark.sql import SparkSession
 
 
 class TapestryAdapter(
@@ -91,10 +93,10 @@ class TapestryAdapter(
         session = self._embedded_session()
         if session is None:
             return super().list_relations_without_caching(schema_relation)
-        from dbt.adapters.tapestry.listing import list_relations
+        from dbt.adapters.tapestry.listing import _list_relations
 
         with self.connections.exception_handler("list relations"):
-            return list_relations(session, str(schema_relation.schema), self.Relation)
+            return _list_relations(session, str(schema_relation.schema), self.Relation)
 
     def _build_spark_relation_list(self, row_list: Any, relation_info_func: Any) -> Any:
         """Return the relations that a server lists; comments are cut off before kinds are read."""
@@ -105,15 +107,15 @@ class TapestryAdapter(
 
         return super()._build_spark_relation_list(row_list, told)
 
-    def list_schemas(self, database: str | None) -> list[str]:
+    def _list_schemas(self, database: str | None) -> list[str]:
         """Return the schemas; each invocation of dbt begins with this."""
         session = self._embedded_session()
         if session is None:
             return super().list_schemas(database)
-        from dbt.adapters.tapestry.listing import list_schemas
+        from dbt.adapters.tapestry.listing import _list_schemas
 
         with self.connections.exception_handler("list schemas"):
-            return list_schemas(session)
+            return _list_schemas(session)
 
     def create_schema(self, relation: BaseRelation) -> None:
         """Create a schema; refuse one whose folder is full though the catalog does not know it."""
@@ -314,3 +316,34 @@ class TapestryAdapter(
         handle = self.connections.get_thread_connection().handle
         session = handle.session
         return session if hasattr(session, "_jsparkSession") else None
+
+
+def _list_relations(
+    session: SparkSession, schema: str, relation: type[BaseRelation]
+) -> list[BaseRelation]:
+    """Return tables and views of a schema; none where there is no such schema."""
+    catalog = session._jsparkSession.sessionState().catalog().externalCatalog()
+    if not catalog.databaseExists(schema):
+        return []
+    found = catalog.getTablesByName(schema, catalog.listTables(schema))
+    return [_relation(found.apply(place), schema, relation) for place in range(found.size())]
+
+
+def _list_schemas(session: SparkSession) -> list[str]:
+    """Return the names of all schemas."""
+    names = session._jsparkSession.sessionState().catalog().externalCatalog().listDatabases()
+    return [names.apply(place) for place in range(names.size())]
+
+
+def _relation(table: Any, schema: str, relation: type[BaseRelation]) -> BaseRelation:
+    view = table.tableType().name() == "VIEW"
+    provider = table.provider()
+    name = provider.get().lower() if provider.isDefined() else ""
+    return relation.create(
+        schema=schema.lower(),  # as the catalog has it; dbt looks for it like that
+        identifier=table.identifier().table(),
+        type=RelationType.View if view else RelationType.Table,
+        is_delta=name == "delta",
+        is_iceberg=name == "iceberg",
+        is_hudi=name == "hudi",
+    )

@@ -9,16 +9,16 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from copy import copy
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyHandle
 
 from dbt.adapters.tapestry.answer_settings import ZONE
-from dbt.adapters.tapestry.marked_jobs import marked_jobs
 from dbt.adapters.tapestry.overrides import INTERPRETED, once
 from dbt.adapters.tapestry.servers import read_by_conf, read_by_sql
-from dbt.adapters.tapestry.thrift_calls import one_at_a_time
 from tapestry.errors import ConfigurationError
 from tapestry.runs.engine.session import Capabilities, ReadVolume
 from tapestry.runs.engine.stop_after import Stopped, stop_after
@@ -33,6 +33,10 @@ T = TypeVar("T")
 BESIDE = ThreadPoolExecutor(8, "tapestry-beside")
 """Threads for what sessions do beside something else; kept, for each has a thread of Spark's."""
 _INSTANTS = ("timestamp", "timestamp_ltz", "timestamp_type")
+
+
+_INTERRUPTS = "spark.job.interruptOnCancel"
+"""Spark's name, in what it keeps for a thread, of whether tasks are interrupted, too."""
 
 
 class DbtSession:
@@ -296,3 +300,55 @@ _OF_TEXT: Mapping[str, Callable[[Any], Any]] = {
     "map_type": as_map,
     "date_type": _date,
 }
+
+
+class OneAtATime:
+    """A Thrift client whose calls wait for each other."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._lock = client, Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        if not callable(found):
+            return found
+
+        def call(*given: Any, **named: Any) -> Any:
+            with self._lock:
+                return found(*given, **named)
+
+        return call
+
+
+def one_at_a_time(handle: Any) -> None:
+    """Let the calls of a handle of dbt-spark wait for each other, where they are Thrift's."""
+    connection = getattr(handle, "handle", None)
+    client = getattr(connection, "_client", None)
+    if client is not None and not isinstance(client, OneAtATime):
+        connection._client = OneAtATime(client)
+
+
+@contextmanager
+def marked_jobs(session: Any) -> Iterator[Callable[[], None]]:
+    """Mark the jobs that this thread starts inside; yield a function that stops the running ones.
+
+    The function stops other threads' jobs in the session, too, as far as Spark has marked them. A
+    server of Spark Connect marks the jobs of each statement by itself.
+    """
+    if not hasattr(session, "_jsparkSession"):
+        yield session.interruptAll
+        return
+    context, tag = session.sparkContext, f"tapestry-{uuid4().hex}"
+    before = context.getLocalProperty(_INTERRUPTS)
+
+    def stop() -> None:
+        context.cancelJobsWithTag(tag)
+        session.interruptAll()
+
+    context.addJobTag(tag)
+    context.setLocalProperty(_INTERRUPTS, "true")
+    try:
+        yield stop
+    finally:
+        context.removeJobTag(tag)
+        context.setLocalProperty(_INTERRUPTS, before)

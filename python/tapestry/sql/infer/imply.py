@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta, timezone
+from decimal import Context, Decimal
 from functools import cached_property
 
 from sqlglot import exp
 
+from tapestry.sql import timing
 from tapestry.sql.infer.classes import Classes, key_of
-from tapestry.sql.infer.kinds import Number, ValueKind
-from tapestry.sql.infer.literals import written
+from tapestry.sql.infer.kinds import INT, Number, ValueKind
 from tapestry.sql.infer.propagate import Constraint, Facts, KnownRange, RangeState, Why, fixpoint
 from tapestry.sql.infer.ranges import whole
 from tapestry.sql.infer.read import Compared, columns_in, constraint_of
@@ -26,6 +28,11 @@ READING = 8
 """Units for a condition that is read."""
 UNITS = 4_000
 """Units of work that the ranges of one text may cost; then no more is said."""
+
+
+_TYPES = {8: "tinyint", 16: "smallint", 64: "bigint"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_CONTEXT = Context(prec=80)
 
 
 @dataclass(frozen=True)
@@ -167,8 +174,8 @@ class Knowledge:
     def end(
         self, key: Key, kind: ValueKind, operator: type[exp.Binary], value: Number, why: Why
     ) -> Iterator[Inferred]:
-        """Yield one end as a condition, if it can be written."""
-        literal = written(kind, value)
+        """Yield one end as a condition, if it can be _written."""
+        literal = _written(kind, value)
         if literal is not None:
             condition = operator(this=self.columns[key].copy(), expression=literal)
             yield Inferred(condition, self.because(self.shortened(key, operator, value, why)))
@@ -201,3 +208,34 @@ def _bare_sides(node: exp.Expr) -> Iterator[Key]:
     for side in (node.this.unnest(), node.expression.unnest()):
         if isinstance(side, exp.Column):
             yield side.table, side.name
+
+
+def _written(kind: ValueKind, value: Number) -> exp.Expr | None:
+    """The value as SQL; None where not every engine has it.
+
+    >>> from tapestry.sql.infer.kinds import value_kind
+    >>> _written(value_kind("decimal(15,2)"), 5).sql("spark")
+    "CAST('5.00' AS DECIMAL(15, 2))"
+    """
+    if isinstance(value, float):
+        return None
+    if kind.family == "integer":
+        return _integer(kind, int(value))
+    if kind.family == "decimal":
+        digits = f"{Decimal(int(value * 10**kind.scale)).scaleb(-kind.scale, _CONTEXT):f}"
+        return exp.cast(exp.Literal.string(digits), f"decimal({kind.precision},{kind.scale})")
+    if kind.family == "double":
+        return exp.cast(exp.Literal.string(repr(float(value))), "double")
+    try:
+        if kind.family == "date":
+            day = date(1970, 1, 1) + timedelta(days=int(value))
+            return exp.cast(exp.Literal.string(day.isoformat()), "date")
+        return timing.literal(_EPOCH + timedelta(microseconds=int(value)))
+    except OverflowError:
+        return None
+
+
+def _integer(kind: ValueKind, value: int) -> exp.Expr:
+    literal: exp.Expr = exp.Literal.number(abs(value))
+    literal = exp.Neg(this=literal) if value < 0 else literal
+    return literal if kind == INT else exp.cast(literal, _TYPES[kind.bits])

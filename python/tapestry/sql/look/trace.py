@@ -6,19 +6,19 @@ the last ones are rendered by the same code as a run, with ``:tau`` and ``:t`` f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from sqlglot import exp
 
-from tapestry.quoting import rendered_name
+from tapestry.quoting import remark, rendered_name
+from tapestry.sql.arms import Part
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.choose_strategy import AnyStrategy
 from tapestry.sql.facts.walk import ArmWalk
-from tapestry.sql.ir import ATOM, Formula, Lower, Upper
+from tapestry.sql.ir import ATOM, Conjunction, Formula, Inferred, Lower, SourceTable, Upper
 from tapestry.sql.look.describe import describe
-from tapestry.sql.look.inferences import inferences
 from tapestry.sql.query_state import QueryState
 from tapestry.sql.scan import Scan
 from tapestry.sql.write import build
@@ -160,3 +160,24 @@ def solved_atoms(one: Passed) -> str:
         solved.parts(one.state.parts)
     lines = (f"-- {atom}   iff   {' AND '.join(s)}\n" for atom, s in solved.found.items())
     return "".join(lines)
+
+
+def inferences(parts: Iterable[Part]) -> tuple[str, ...]:
+    """A line for each inferred condition, with the conditions that imply it; each once."""
+    blocks = [block for part in parts for block in part.blocks]
+    found = [one for block in blocks for each in block.disjuncts for one in _inferred(each)]
+    return tuple(dict.fromkeys(map(_line, found)))
+
+
+def _inferred(conjunction: Conjunction) -> Iterator[Inferred]:
+    yield from conjunction.inferred
+    for table in conjunction.tables:
+        if isinstance(table, SourceTable):
+            yield from table.inferred
+    for exists in conjunction.exists:
+        yield from _inferred(exists.inner)
+
+
+def _line(one: Inferred) -> str:
+    because = " AND ".join(build.operand(each).sql("spark") for each in one.because)
+    return remark(f"{one.condition.sql('spark')}   follows from   {because}")

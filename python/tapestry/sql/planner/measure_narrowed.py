@@ -23,10 +23,12 @@ from tapestry.sql.branches.narrowed_rows import rows_of
 from tapestry.sql.branches.selects import Reads, on_of, where
 from tapestry.sql.branches.split_by_bound import narrowed_aliases, own_conditions, split_by_bound
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.infer.imply import MOST, Knowledge
 from tapestry.sql.infer.kinds import ValueKind
+from tapestry.sql.infer.terms import Key
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
-from tapestry.sql.planner.chained_columns import chained_columns
 from tapestry.sql.planner.join_few import AT_MOST
+from tapestry.sql.planner.measured_ranges import kinds_of
 from tapestry.sql.write import build
 
 ROW = 80
@@ -101,7 +103,7 @@ def measured_rows(
     found: dict[object, BranchRows] = {}
     for part, block in ((one, block) for one in parts for block in one.blocks):
         asks = not isinstance(part, Lifted) and wanted.blocks(block)
-        chained = chained_columns(block, frame.order.zone) if asks else {}
+        chained = _chained_columns(block, frame.order.zone) if asks else {}
         for conjunction, tables in _split(block):
             if len(tables) == 1 and not isinstance(part, Lifted):
                 continue  # nothing is joined to it
@@ -176,3 +178,43 @@ def _split(block: Block) -> Iterator[tuple[Conjunction, tuple[Table, ...]]]:
             if not edge.rises_at_end:
                 chain = tuple(table for link in edge.chain for table in link.tables)
                 yield edge.last, chain + conjunction.tables
+
+
+def _chained_columns(block: Block, zone: str) -> dict[str, tuple[tuple[str, ValueKind], ...]]:
+    """Return, by alias, the columns that conditions chain to a column of another table.
+
+    All conditions of a disjunct count, including those of its subqueries and look-ups.
+    """
+    found: dict[str, dict[str, ValueKind]] = {}
+    for conjunction in block.disjuncts:
+        conditions = tuple(dict.fromkeys(_conditions(conjunction)))
+        if len(conditions) > MOST:
+            continue
+        kinds = kinds_of(conditions)
+        for chain in _chains(Knowledge(conditions, zone)):
+            if len({alias for alias, _ in chain}) > 1:
+                for alias, name in sorted(chain):
+                    found.setdefault(alias, {})[name] = kinds[alias, name]
+    return {alias: tuple(columns.items()) for alias, columns in found.items()}
+
+
+def _chains(knowledge: Knowledge) -> list[set[Key]]:
+    """Return sets of columns that conditions connect, directly or through others."""
+    chains: list[set[Key]] = []
+    for one in knowledge.constraints.values():
+        near, far = set(one.columns), list[set[Key]]()
+        for chain in chains:
+            if near & chain:
+                near |= chain
+            else:
+                far.append(chain)
+        chains = [*far, near]
+    return chains
+
+
+def _conditions(conjunction: Conjunction) -> Iterator[exp.Expr]:
+    yield from conjunction.filters
+    for table in conjunction.tables:
+        yield from on_of(table) or ()
+    for exists in conjunction.exists:
+        yield from _conditions(exists.inner)

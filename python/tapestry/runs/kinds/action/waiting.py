@@ -14,7 +14,7 @@ found by one query, of as many jobs whatever the number of firings, keys and bat
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -24,9 +24,10 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.by_clock import closed_by_clock
 from tapestry.runs.kinds.action.config import BY_CLOCK, ActionConfig
-from tapestry.runs.kinds.action.looked_at import looked_until
 from tapestry.runs.kinds.action.rules_read import RuleRead, key_of, key_values, split_by
 from tapestry.runs.model.model import Model
+from tapestry.runs.sources.pins import Pinned
+from tapestry.runs.sources.transactions import times_of
 from tapestry.runs.tables.action_batch import BORN, ActionBatch, ActionLife
 from tapestry.runs.tables.batches import batches_table
 from tapestry.runs.tables.bound_rows import FIRING
@@ -57,7 +58,7 @@ class WaitingFirings:
         t = self.invocation.clock.instant
         if self.config.batching != BY_CLOCK:
             return t
-        return looked_until(self.session, self.invocation, self.rules, t)
+        return _looked_until(self.session, self.invocation, self.rules, t)
 
     def due(self, t: datetime, most: int, held: Collection[str] = ()) -> list[ActionBatch]:
         """Return the batches that are due at t, in their order; m, i and the claim are set later.
@@ -208,3 +209,16 @@ class WaitingFirings:
             0, 0, None if key is None else str(key), cuts, int(str(firings)), int(str(rows)),
             from_micros(int(str(first))), from_micros(int(str(release))), int(str(depth)),
         )  # fmt: skip
+
+
+def _looked_until(
+    session: Session, invocation: Invocation, rules: Iterable[RuleRead], t: datetime
+) -> datetime:
+    """Return the time of the first commit that a rule has not looked at, t at most."""
+    for rule in rules:
+        found = invocation.pins.of(session, rule.table)
+        if not isinstance(found, Pinned) or found.pin.version <= rule.position:
+            continue
+        times = times_of(session, found.table, found.pin.version)
+        t = min([t, *(time for version, time in times.items() if version > rule.position)])
+    return t

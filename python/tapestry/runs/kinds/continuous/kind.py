@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import Sql
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.after.audit import audit
-from tapestry.runs.kinds.continuous.after.explain import explain
+from tapestry.runs.kinds.continuous.after.preview import preview
 from tapestry.runs.kinds.continuous.config import KEYS, ContinuousConfig
 from tapestry.runs.kinds.continuous.plan_run import Decision
+from tapestry.runs.kinds.continuous.query import rewritten
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.kind import Explained
 from tapestry.runs.protocol.plan import Plan
 from tapestry.runs.protocol.standing import stand
-from tapestry.sql import Catalog, rewrite
+from tapestry.runs.query.relations import read_relations
+from tapestry.sql import Catalog, Step, rewrite
 
 
 class Continuous:
@@ -52,3 +55,18 @@ class Continuous:
     ) -> Audited:
         """Check the table against the definition, over what its newest run read."""
         return audit(session, model, invocation, level, turn_number)
+
+
+def explain(session: Session, model: Model, invocation: Invocation, stored: bool) -> Explained:
+    """Rewrite the query as a run does, and look at what the run would read."""
+    config: ContinuousConfig = model.config.own
+    steps: list[Step] = []
+    try:
+        relations = read_relations(session, model.sql, model, invocation.pins, invocation.time_zone)
+        begin = config.begin
+        rewriting = rewritten(model.sql, relations.catalog, model, invocation, begin, steps)
+        steps = list(rewriting.trace)
+        looked_at = preview(session, model, invocation, stored)
+    except Refusal as refusal:
+        return Explained(tuple(steps), refusal)
+    return Explained(tuple(steps), None, looked_at)

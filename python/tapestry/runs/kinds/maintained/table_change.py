@@ -19,12 +19,12 @@ from tapestry.quoting import Sql, identifier, identifiers, relation_name
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.cheaper import Cheaper
 from tapestry.runs.kinds.maintained.few_rows import NamedRows, few_rows
-from tapestry.runs.kinds.maintained.nearly_equal import but_for_rounding
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
 from tapestry.runs.query.views import Views
 from tapestry.runs.tables.state_row import Position
+from tapestry.sql.catalog import Column
 from tapestry.sql.operators.block import asks_in_list
 from tapestry.sql.operators.compare_versions import KeptArm, Texts, compare
 from tapestry.sql.operators.cut import key_names
@@ -37,6 +37,10 @@ DELTA = "_tap_d"
 
 LITTLE = 1_000
 """With so many changed rows of the sources, the changed rows of the table may be few."""
+
+
+_NEARLY = "1e-9D"
+_NUMBERS = ("float", "double")
 
 
 @dataclass(frozen=True)
@@ -204,7 +208,7 @@ class Comparing:
             f"SELECT {names}, sum({DELTA}) AS {DELTA} FROM ({both}) GROUP BY {names}"
             f" HAVING sum({DELTA}) <> 0"
         )
-        rounded = but_for_rounding(change, Sql(DELTA), self.query.columns, self.query.unsteady)
+        rounded = _but_for_rounding(change, Sql(DELTA), self.query.columns, self.query.unsteady)
         change = self.views.keep(rounded) if rounded else change
         kept_out = ""
         if said.drops:
@@ -279,3 +283,35 @@ def _signed(text: str, names: Sequence[str], own: Sequence[str], sign: int) -> s
     pairs = zip(names, own, strict=True)
     items = ", ".join(f"{identifier(name)} AS {identifier(mine)}" for name, mine in pairs)
     return f"SELECT {items}, {sign} AS {DELTA} FROM ({text}\n)"
+
+
+def _but_for_rounding(
+    change: str, delta: Sql, columns: Sequence[Column], unsteady: frozenset[str]
+) -> str:
+    """Return a change without rows that come back with other last digits; "": all of it.
+
+    ``delta``: the number of copies by which each row, which stands there once, is more.
+    """
+    near = [c.name for c in columns if c.name in unsteady and c.type.lower() in _NUMBERS]
+    if not near:
+        return ""
+    names = identifiers(column.name for column in columns)
+    others = [identifier(column.name) for column in columns if column.name not in near]
+    group = ", ".join([*others, f"abs({delta})"])
+    pair = Sql(f"OVER (PARTITION BY {group}, _tap_i)")
+    agree = " AND ".join(_agree(name, pair) for name in near)
+    ranked = (
+        f"SELECT *, row_number() OVER (PARTITION BY {group}, {delta} ORDER BY {identifiers(near)})"
+        f" AS _tap_i FROM {change}"
+    )
+    paired = f"SELECT *, (count(*) {pair} = 2 AND {agree}) AS _tap_same FROM ({ranked})"
+    return f"SELECT {names}, {delta} FROM ({paired}) WHERE NOT _tap_same"
+
+
+def _agree(name: str, pair: Sql) -> str:
+    """Return SQL: whether both values of a pair are NULL, equal, or finite and nearly equal."""
+    column = identifier(name)
+    low, high, many = (f"{one}({column}) {pair}" for one in ("min", "max", "count"))
+    near = f"{high} - {low} <= {_NEARLY} * greatest(abs({low}), abs({high}))"
+    finite = f"{high} < double('infinity') AND {low} > double('-infinity')"
+    return f"({many} = 0 OR ({many} = 2 AND ({low} <=> {high} OR ({finite} AND {near}))))"

@@ -9,17 +9,31 @@ from tapestry.errors import LateRowsFound, StateMissing
 from tapestry.instants import LAST, at_or_after
 from tapestry.runs.engine.own_tables import forget_gone
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.late.change import SourceChange, change_of, key_of, lost_columns
+from tapestry.runs.kinds.continuous.late.change import (
+    SourceChange,
+    change_of,
+    commits_of,
+    incomparable,
+    key_of,
+    lost_columns,
+)
+from tapestry.runs.kinds.continuous.late.fingerprints import fingerprint
 from tapestry.runs.kinds.continuous.late.grow_side import clean, keep
 from tapestry.runs.kinds.continuous.late.late import Late
 from tapestry.runs.kinds.continuous.late.scans import Examination, RowCounts, SourceReading
 from tapestry.runs.kinds.continuous.late.side import Side, read_side, side_name
 from tapestry.runs.kinds.continuous.late.since_last_run import AskingRun, PinnedSource, Rules, Since
-from tapestry.runs.kinds.continuous.late.static_source import static_source
 from tapestry.runs.sources.committed import refuse_lost_times, untold
 from tapestry.runs.sources.describe import DeltaSource, arrival_column, arrival_sql
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.remember import Remember, look
+from tapestry.runs.sources.rewrites import (
+    Versions,
+    columns_at,
+    compare,
+    rewritten,
+    touched_files,
+)
 from tapestry.runs.sources.scans import plain_scan
 from tapestry.sql.catalog import Column
 from tapestry.words import counted
@@ -42,7 +56,7 @@ def examine(
         if last_pin is None or tau is None:
             return Examination(True, plain_scan(table, pin, None))
         since = Since(session, table, None, last_pin, pin, tau, rules, source.stored)
-        return static_source(since, source.looks_back)
+        return _static_source(since, source.looks_back)
     name = side_name(run.target, table.name)
     side = Side(name, run.generation, run.n, uuid4().hex, run.failed)
     if run.n == 1:
@@ -190,3 +204,45 @@ def null_warning(table: DeltaSource, column: Column | None, rows: int) -> tuple[
         return ()
     new = counted(rows, "new row") + (" of {} has" if rows == 1 else " of {} have")
     return (f"{new.format(table.name)} no {column.name} and will never be visible",)
+
+
+def _static_source(since: Since, looks_back: bool) -> Examination:
+    """Examine a look-up table: it is visible at every instant, so a change rewrites the past."""
+    scan = plain_scan(since.table, since.pin, None)
+    if since.last == since.pin:
+        return Examination(False, scan)
+    commits = commits_of(since)
+    rule = since.rules.on_source_rewrite
+    found, why = None, None
+    if commits is not None:
+        if not any(commit.kind in ("append", "rewrite") for commit in commits):
+            return Examination(True, scan)
+        try:
+            old = columns_at(since.session, since.table, since.last.version)
+            last, pin = since.last.version, since.pin.version
+            versions = Versions(since.table, None, last, pin, old, touched_files(commits))
+            found = compare(since.session, versions, None, None)
+        except Exception as error:
+            why = error
+    if found is None:
+        if since.stored is not None and since.stored.same_as(
+            fingerprint(since.session, since.table, since.pin.version, None, None)
+        ):
+            return Examination(True, scan)
+        if rule == "refresh":
+            return Examination(True, scan, refresh=True)
+        raise incomparable(since, commits or (), why)
+    if not found.vanished and not found.appended:
+        return Examination(True, scan)
+    if rule == "refresh":
+        return Examination(True, scan, refresh=True)
+    if rule == "deletes_ok" and not found.appended and not looks_back:
+        return Examination(True, scan, rows=RowCounts(vanished=found.vanished))
+    changes = f"{found.appended} new and {found.vanished} vanished"
+    raise rewritten(
+        since.table,
+        commits or (),
+        f"is static, but its rows changed ({changes})",
+        "set on_source_rewrite: refresh, or run once with --full-refresh; if its rows have an"
+        " arrival time, give the source an arrival column",
+    )
