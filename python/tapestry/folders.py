@@ -1,12 +1,11 @@
 """Folders and files of the user's own, for all that lies outside the project.
 
-On a machine with several users somebody else can make a folder in the temporary directory first,
-or put a link where a file is expected; what is read from there, or run, is then his. Every such
-place of this package goes through this module (docs/reference/adapter.md lists them). A place is believed
+On a machine with several users somebody else can make a folder in the temporary directory first, or
+put a link where a file is expected; what is read from there, or run, is then his. Every such place
+of this package goes through this module (docs/reference/adapter.md lists them). A place is believed
 where nobody but its owner and root could have written it: each folder on the way to it belongs to
 this user or to root, and nobody else may write there. The temporary directory itself is open to
-all, but its sticky bit keeps everyone from renaming what is another's.
-"""
+all, but its sticky bit keeps everyone from renaming what is another's."""
 
 from __future__ import annotations
 

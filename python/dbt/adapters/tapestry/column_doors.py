@@ -19,7 +19,7 @@ from dbt.adapters.tapestry.column_names import (
     name_sql,
     named_column,
 )
-from dbt.adapters.tapestry.run_doors import dbt_errors
+from dbt.adapters.tapestry.dbt_errors import dbt_errors
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.snapshot_columns import Snapshot
 from tapestry.errors import TapestryError

@@ -6,8 +6,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from dbt.adapters.tapestry import engine
 from dbt.adapters.tapestry.answer_settings import ZONE, to_correct
 from dbt.adapters.tapestry.cache_folders import cache_is_kept
 from dbt.adapters.tapestry.catalog import open_catalog, take_long_comments
+from dbt.adapters.tapestry.dbt_errors import dbt_errors
 from dbt.adapters.tapestry.fetch import not_fetched, one_fetches, retried
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
@@ -79,7 +79,7 @@ def start(
 
     given = dict(given or {})
     hush_pyspark()
-    with _lock, _dbt_errors():
+    with _lock, dbt_errors():
         running = SparkContext._active_spark_context
         if running is not None and running._jsc is not None:
             _warn_of_other_warehouse(running, given, root)
@@ -113,14 +113,6 @@ def _find_place(given: Mapping[str, str], root: Path) -> None:
 def _can_keep_warm() -> bool:
     """Return whether a later process would find the Spark that is left behind."""
     return os.environ.get(engine.VARIABLE) != engine.OWN and cache_is_kept()
-
-
-@contextmanager
-def _dbt_errors() -> Iterator[None]:
-    try:
-        yield
-    except TapestryError as error:
-        raise DbtRuntimeError(str(error)) from error
 
 
 def _text(root: Path | str | None) -> str | None:

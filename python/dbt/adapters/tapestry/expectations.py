@@ -10,10 +10,10 @@ from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt_common.invocation import get_invocation_id
 
+from dbt.adapters.tapestry.dbt_errors import dbt_errors
 from dbt.adapters.tapestry.invocations import note_entry
 from dbt.adapters.tapestry.nodes import expectations_of, expected_model
 from dbt.adapters.tapestry.response import CheckedResponse, response_of_checked
-from dbt.adapters.tapestry.run_doors import dbt_errors
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import authored

@@ -16,6 +16,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.tapestry.column_doors import ColumnDoors
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
+from dbt.adapters.tapestry.dbt_errors import dbt_errors
 from dbt.adapters.tapestry.descriptions import (
     CATALOG_TEXTS,
     changed_columns,
@@ -27,7 +28,8 @@ from dbt.adapters.tapestry.limited import LimitedDoors
 from dbt.adapters.tapestry.model_config import DEFAULT_FORMAT, TapestryConfig
 from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
 from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, tables_sql
-from dbt.adapters.tapestry.run_doors import RunDoors, dbt_errors
+from dbt.adapters.tapestry.query_doors import QueryDoors
+from dbt.adapters.tapestry.run_doors import RunDoors
 from dbt.adapters.tapestry.seed_cells import SeedFile, read_cells, typed_columns
 from dbt.adapters.tapestry.seeds import refused_by_spark, seed_batches
 from dbt.adapters.tapestry.session import DbtSession
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class TapestryAdapter(
-    RunDoors, ExpectationDoors, ColumnDoors, LimitedDoors, AsideDoors, SparkAdapter
+    RunDoors, QueryDoors, ExpectationDoors, ColumnDoors, LimitedDoors, AsideDoors, SparkAdapter
 ):
     """`type: tapestry`."""
 

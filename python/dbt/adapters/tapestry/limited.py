@@ -14,8 +14,8 @@ from typing import Any
 from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 
+from dbt.adapters.tapestry.dbt_errors import dbt_errors
 from dbt.adapters.tapestry.response import RunResponse
-from dbt.adapters.tapestry.run_doors import dbt_errors
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.quoting import authored
 

@@ -2,60 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timezone
-from functools import partial
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
-from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.column_mapping import refuse_unmapped
+from dbt.adapters.tapestry.dbt_errors import dbt_errors
 from dbt.adapters.tapestry.deliveries import deliver_noted, note_sinks
 from dbt.adapters.tapestry.invocations import (
     current_invocation,
-    given_clock,
     keep_noted_memories,
     refuse_other_settings,
     release_shared,
     write_runs,
 )
-from dbt.adapters.tapestry.nodes import (
-    key_of_derived,
-    model_of,
-    node_warnings,
-    shown_model,
-)
+from dbt.adapters.tapestry.nodes import model_of, node_warnings
 from dbt.adapters.tapestry.queues import look_at_queues, note_run
 from dbt.adapters.tapestry.response import RunResponse, response_of
 from dbt.adapters.tapestry.session import DbtSession
-from dbt.adapters.tapestry.show_rules import show_rule
 from dbt.adapters.tapestry.switched_off import skipped
-from dbt.adapters.tapestry.tested_rules import rule_over_given
 from dbt.adapters.tapestry.trigger_cycles import refuse_cycles
-from dbt.adapters.tapestry.unit_tests import as_compiled, refuse_as_a_run, tested_model
 from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
-from tapestry.errors import QueryChanged, TapestryError, TargetChanged
-from tapestry.names import COMMITS_TABLE
-from tapestry.quoting import authored, relation_name
+from tapestry.errors import QueryChanged, TargetChanged
+from tapestry.quoting import relation_name
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.kinds.action.recompute import recompute_mark
-from tapestry.runs.kinds.action.statement import batch_mark
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.registry import execute, plan_empty, prepare
-from tapestry.runs.model.triggers import mark
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import Decided, Planned
 from tapestry.runs.protocol.writing import Creation
-from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
-from tapestry.runs.query.relations import plain
-from tapestry.runs.query.unit_test import UnitTest
 from tapestry.runs.tables.target import look
-from tapestry.sql.read.open_qualify import without_qualify
 
 CONTINUOUS = "continuous"
 """The kind whose runs stand for a guarded incremental model of dbt's."""
@@ -145,33 +124,6 @@ class RunDoors(metaclass=AdapterMeta):
             return "an empty table" if plan_empty(session, model) else ""
 
     @available
-    def without_qualify(self, sql: str) -> str:
-        """Return a query with the same columns for Spark to analyse: Spark has no QUALIFY."""
-        return without_qualify(authored(sql))
-
-    @available
-    @staticmethod
-    def mark_triggers(relations: Sequence[BaseRelation]) -> str:
-        """Render the macro `triggered_by`."""
-        return mark(map(str, relations))
-
-    @available
-    @staticmethod
-    def mark_batch(name: str) -> str:
-        """Render the macro `batch`."""
-        return batch_mark(name)
-
-    @available
-    @staticmethod
-    def mark_recompute(relation: BaseRelation, key: Any, graph: dict[str, Any]) -> str:
-        """Render the macro `recompute`; without a key, with that of the derived model."""
-        with dbt_errors():
-            listed = [key] if isinstance(key, str) else key
-            return recompute_mark(
-                plain(str(relation)), listed or key_of_derived(str(relation), graph)
-            )
-
-    @available
     def carry_out(self, plan: Decided) -> Outcome:
         """Carry a plan out."""
         session = DbtSession(self)  # type: ignore[arg-type]
@@ -199,58 +151,6 @@ class RunDoors(metaclass=AdapterMeta):
         """Return dbt's response for a run, kept in run_results.json."""
         return response_of(plan, outcome)
 
-    @available
-    def answer_as_of(
-        self, node: dict[str, Any], graph: dict[str, Any], sql: str, var: Any
-    ) -> AskedQuery:
-        """Return a query at `tapestry_as_of`, if that is given; else as it is.
-
-        A query with QUALIFY, which Spark lacks, is rewritten for the present instant.
-        """
-        with dbt_errors():
-            session = DbtSession(self)  # type: ignore[arg-type]
-            if (shown := show_rule(self.config, session, node, graph, sql, var)) is not None:
-                return AskedQuery(shown)
-            clock = given_clock(var, session)
-            if clock is None and without_qualify(authored(sql)) == sql:
-                return AskedQuery(sql)
-            instant = datetime.now(timezone.utc) if clock is None else clock.instant
-            model = shown_model(node, graph, sql)
-            kept = f"{self.config.credentials.schema}.{COMMITS_TABLE}"
-            return answer_at(session, model, instant, session.time_zone, kept)
-
-    @available
-    def unit_test_query(self, sql: str, test: dict[str, Any], var: Any) -> AskedQuery:
-        """Return a unit test's query with the clock at `tapestry_as_of`, where that is given.
-
-        The query of a model of ours is refused where a run would refuse it.
-        """
-        with dbt_errors():
-            session = DbtSession(self)  # type: ignore[arg-type]
-            clock = given_clock(var, session)
-            s = None if clock is None else clock.instant
-            manifest = self._macro_resolver  # type: ignore[attr-defined]
-            tested = tested_model(manifest, test)
-            if tested is None:
-                return clock_only(sql, s)
-            if (rule := rule_over_given(session, manifest, tested, sql, session.time_zone)) != sql:
-                return AskedQuery(rule)
-            asked = UnitTest.read(sql)
-            compiled = partial(as_compiled, self.config, manifest, tested["unique_id"])
-            untold = refuse_as_a_run(session, manifest, tested, asked, session.time_zone, compiled)
-            return AskedQuery(sql if s is None else asked.at(s), untold)
-
-    @available.parse_none
-    def tested_rule(self, sql: str, test: dict[str, Any]) -> str:
-        """Return the query of a unit test of a rule; that of another model stays as it is."""
-        with dbt_errors():
-            session = DbtSession(self)  # type: ignore[arg-type]
-            manifest = self._macro_resolver  # type: ignore[attr-defined]
-            tested = tested_model(manifest, test)
-            if tested is None:
-                return sql
-            return rule_over_given(session, manifest, tested, sql, session.time_zone)
-
     def cleanup_connections(self) -> None:
         """End the invocation; dbt calls this once, when all nodes are done.
 
@@ -264,12 +164,3 @@ class RunDoors(metaclass=AdapterMeta):
         finally:
             release_shared(self)
         super().cleanup_connections()  # type: ignore[misc]
-
-
-@contextmanager
-def dbt_errors() -> Iterator[None]:
-    """Raise our errors as dbt's: with their lines, without a traceback."""
-    try:
-        yield
-    except TapestryError as error:
-        raise DbtRuntimeError(str(error)) from error

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import ClassVar
 
-from tapestry.errors import NotRunYet, Refusal, StateMissing, TargetChanged
+from tapestry.errors import NotRunYet, Refusal
 from tapestry.quoting import Sql, relation_name
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
@@ -17,19 +17,15 @@ from tapestry.runs.kinds.maintained.explain import explain
 from tapestry.runs.kinds.maintained.how_kept import refuse
 from tapestry.runs.kinds.maintained.plan_run import NextRun
 from tapestry.runs.kinds.maintained.query import read_query
-from tapestry.runs.kinds.maintained.reasons import Reason, Whole
+from tapestry.runs.kinds.maintained.stand_or_replace import stand_or_replace
 from tapestry.runs.kinds.maintained.verify import compare_bags, turn_of
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.kind import Explained
 from tapestry.runs.protocol.plan import Plan, Planned
-from tapestry.runs.protocol.standing import Standing, stand
+from tapestry.runs.protocol.standing import stand
 from tapestry.runs.sources.earlier_pins import AsRead
-from tapestry.runs.tables.target import newest_commits
 from tapestry.sql import Catalog
-
-_BUILT_ANEW = "table"
-"""The materialization whose build writes its own name into the table's properties."""
 
 
 class Maintained:
@@ -44,7 +40,7 @@ class Maintained:
     ) -> Plan:
         """Return the plan; writes nothing. Raises one of the errors of ``tapestry.errors``."""
         query = read_query(session, model, invocation)
-        standing, asked = _stand_or_replace(session, model, invocation, full_refresh)
+        standing, asked = stand_or_replace(session, model, invocation, full_refresh)
         with for_little(session, query.relations.little):
             return NextRun(session, model, invocation, standing, query, asked).plan()
 
@@ -86,33 +82,3 @@ class Maintained:
     ) -> Planned | None:
         """Plan the run that restores the table after the last run up to an instant."""
         return rewinding(session, model, invocation, to)
-
-
-def _stand_or_replace(
-    session: Session, model: Model, invocation: Invocation, full_refresh: bool
-) -> tuple[Standing, Whole | None]:
-    """Return the model's standing, and a reason to make the table anew besides its query.
-
-    Raises the errors of ``stand``, except those for a table that dbt builds anew each time, and for
-    one that somebody else wrote to where the author says that it is to be made anew.
-    """
-    try:
-        asked = Whole(Reason.ASKED) if full_refresh else None
-        return stand(session, model, invocation, full_refresh), asked
-    except TargetChanged:
-        if model.config.on_target_change != "refresh":
-            raise
-        return stand(session, model, invocation, refresh=True), Whole(Reason.TARGET_CHANGED)
-    except StateMissing:
-        if not _is_built_anew(session, model.relation):
-            raise
-        return stand(session, model, invocation, refresh=True), None
-
-
-def _is_built_anew(session: Session, name: str) -> bool:
-    """Return whether a table's rows are exactly those of a `table` model's build.
-
-    False too where the log does not tell.
-    """
-    commit = next((one for one in newest_commits(session, name) if not one.harmless), None)
-    return commit is not None and commit.kind == _BUILT_ANEW
