@@ -12,7 +12,7 @@ from tests.spark.test_memories import BUSY, MORE, SECOND, THIRD
 
 from tapestry.runs.context.shared_views import SCHEMA, SharedViews
 from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.memories import ask
+from tapestry.runs.memories.find import InPlace
 from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.model.model import Model
 
@@ -84,7 +84,7 @@ def test_without_the_view_what_came_is_read_from_the_source(
 
 def test_much_that_came_in_is_not_kept(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     models = two(world)
-    monkeypatch.setattr(ask, "SMALL", 0)
+    monkeypatch.setattr(InPlace, "new_bytes", lambda *_: 2.0**40)
     world.session.texts.clear()
     assert invoke(world, models, 10) == ["flush"]
     assert made(world) == []
