@@ -21,8 +21,11 @@ def carry_out(opened: Opened, planned: Planned) -> Outcome:
     try:
         return execute(session, planned, invocation)
     finally:
-        invocation.states.record(session)
+        # The log first: a state that is gone must not keep it from being written.
         entries, invocation.log = invocation.log, []
-        if entries:
-            table = in_schema_of(invocation.state_table, RUNS_TABLE)
-            write_log(session, table, invocation.id, entries)
+        try:
+            if entries:
+                table = in_schema_of(invocation.state_table, RUNS_TABLE)
+                write_log(session, table, invocation.id, entries)
+        finally:
+            invocation.states.record(session)
