@@ -129,7 +129,7 @@ class ChangedColumns:
                 raise self._retyped(name, there, now)
         return found
 
-    def _fitted(self) -> list[str]:
+    def fitted(self) -> list[str]:
         """Return the table's columns that may cut a value, and can be tested for it."""
         return [
             name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tapestry.instants import from_micros
 from tapestry.names import FIRST_KIND, GENERATION_PROPERTY, KIND_PROPERTY
@@ -25,6 +25,11 @@ MOST_ACTIONS = 50
 LONGEST = 1_000_000
 """So many characters may an action have that is looked at."""
 
+_Key: TypeAlias = tuple[str, str, int, int]
+"""A commit: the folder and the id of its table, its version, its time in milliseconds."""
+_seen: dict[str, tuple[_Key, Glance]] = {}
+"""The newest commit that was seen of each table, by the table's name."""
+
 
 class DeltaLogs:
     """The logs that one session finds by the names of their tables."""
@@ -39,6 +44,16 @@ class DeltaLogs:
         """
         try:
             return self._newest(name)
+        except Exception:
+            return None
+
+    def knows(self, name: str) -> bool | None:
+        """Return whether the catalog has a table or view of that name; None: it cannot tell."""
+        try:
+            identifier = self._identifier(name)
+            if identifier is None:
+                return None
+            return bool(self._session.sessionState().catalog().tableExists(identifier))
         except Exception:
             return None
 
@@ -58,23 +73,14 @@ class DeltaLogs:
         if found is None:
             return None
         log, snapshot = found
-        metadata = snapshot.metadata()
-        generation = metadata.configuration().get(GENERATION_PROPERTY)
-        kind = metadata.configuration().get(KIND_PROPERTY)
-        # The sum of a version's files stands beside its commit; else the log is replayed for it.
-        sums = snapshot.checksumOpt()
-        return Glance(
-            name,
-            metadata.id(),
-            generation.get() if generation.isDefined() else None,
-            str(from_micros(snapshot.timestamp() * 1000)),
-            sums.get().numFiles() if sums.isDefined() else snapshot.numOfFiles(),
-            sums.get().tableSizeBytes() if sums.isDefined() else snapshot.sizeInBytes(),
-            snapshot.version(),
-            f"{(place := str(log.dataPath()))} {metadata.json()}",
-            place,
-            kind.get() if kind.isDefined() else FIRST_KIND,
-        )
+        metadata, place = snapshot.metadata(), str(log.dataPath())
+        # What a table's commit says never changes: it is asked for once.
+        key = (place, metadata.id(), snapshot.version(), snapshot.timestamp())
+        known, glance = _seen.get(name, (None, None))
+        if glance is None or known != key:
+            glance = _glance_of(name, key, snapshot, metadata)
+            _seen[name] = key, glance
+        return glance
 
     def _commits(self, name: str, above: int, most: int) -> list[LoggedCommit] | None:
         found = self._at(name)
@@ -102,12 +108,20 @@ class DeltaLogs:
 
     def _at(self, name: str) -> tuple[Any, Any] | None:
         """Return a table's log and its newest snapshot; None for another catalog or format."""
+        identifier = self._identifier(name)
+        if identifier is None:
+            return None
+        log, *_ = _classes(self._spark._jvm)  # type: ignore[attr-defined]
+        found = log.forTableWithSnapshot(self._session, identifier)
+        return None if found._2().version() < 0 else (found._1(), found._2())
+
+    def _identifier(self, name: str) -> Any:
+        """Return a table's name as Spark's own; None for one of another catalog."""
         *catalog, schema, table = name.replace("`", "").split(".")
         if (catalog or [self._catalog()]) != [CATALOG]:
             return None
-        log, identifier, option = _classes(self._spark._jvm)  # type: ignore[attr-defined]
-        found = log.forTableWithSnapshot(self._session, identifier(table, option.apply(schema)))
-        return None if found._2().version() < 0 else (found._1(), found._2())
+        _, identifier, option = _classes(self._spark._jvm)  # type: ignore[attr-defined]
+        return identifier(table, option.apply(schema))
 
     @property
     def _session(self) -> Any:
@@ -116,6 +130,26 @@ class DeltaLogs:
     def _catalog(self) -> str:
         """Return the catalog in which a name of two parts is looked up."""
         return str(self._session.sessionState().catalogManager().currentCatalog().name())
+
+
+def _glance_of(name: str, key: _Key, snapshot: Any, metadata: Any) -> Glance:
+    place, table_id, version, millis = key
+    generation = metadata.configuration().get(GENERATION_PROPERTY)
+    kind = metadata.configuration().get(KIND_PROPERTY)
+    # The sum of a version's files stands beside its commit; else the log is replayed for it.
+    sums = snapshot.checksumOpt()
+    return Glance(
+        name,
+        table_id,
+        generation.get() if generation.isDefined() else None,
+        str(from_micros(millis * 1000)),
+        sums.get().numFiles() if sums.isDefined() else snapshot.numOfFiles(),
+        sums.get().tableSizeBytes() if sums.isDefined() else snapshot.sizeInBytes(),
+        version,
+        f"{place} {metadata.json()}",
+        place,
+        kind.get() if kind.isDefined() else FIRST_KIND,
+    )
 
 
 def _info(store: Any, file: Any, settings: Any) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -51,6 +51,9 @@ _FAILED = re.compile(
 _lock = threading.Lock()
 _said: set[tuple[str, str, str]] = set()
 """The other warehouse of which the command that runs now was warned."""
+_first_session: SparkSession | None = None
+_read_last: tuple[Any, dict[str, str]] | None = None
+"""The settings of a session that were read last, as Java's map and as Python's."""
 
 
 def start(
@@ -83,7 +86,7 @@ def start(
         running = SparkContext._active_spark_context
         if running is not None and running._jsc is not None:
             _warn_of_other_warehouse(running, given, root)
-            return SparkSession(running)
+            return _session_of(running)
         _find_place(given, Path(root or Path.cwd()).absolute())
         settings = settings_for(given, root=root, master=master)
         use_own_python(settings.get("spark.master"))
@@ -97,6 +100,16 @@ def start(
         if joined is not None:
             await_workers(joined)  # the process that started it says so in its log only
         return SparkSession(joined or _start(settings, spark_log(log_path, _text(root))))
+
+
+def _session_of(context: SparkContext) -> SparkSession:
+    """Return the session that others of this Spark are made from; to make one takes 17 calls."""
+    global _first_session
+    from pyspark.sql import SparkSession
+
+    if _first_session is None or _first_session.sparkContext is not context:
+        _first_session = SparkSession(context)
+    return _first_session
 
 
 def _find_place(given: Mapping[str, str], root: Path) -> None:
@@ -164,12 +177,24 @@ def new_session(
 
 
 def settings_of(session: SparkSession) -> dict[str, str]:
-    """Return the values that were set in a session, of all settings; asked for in four calls."""
+    """Return the values that were set in a session, of all settings.
+
+    They are more than 8 KiB, which Java sends in two parts; TCP holds the second one back for
+    40 ms. Settings that are equal to those that were read last are not sent again.
+    """
+    global _read_last
     conf = session._jsparkSession.sessionState().conf()  # type: ignore[attr-defined]
+    values, last = conf.getAllConfs(), _read_last
+    # An object of a Spark that was stopped would stand for another one of this Spark.
+    here = last is not None and last[0]._gateway_client is values._gateway_client
+    if last is not None and here and values.equals(last[0]):
+        return dict(last[1])
     between = f"\n{uuid4().hex}\n"
-    pairs = conf.getAllConfs().mkString(between).split(between)
+    pairs = values.mkString(between).split(between)
     found = dict(pair.split(" -> ", 1) for pair in pairs if " -> " in pair)
-    return found if ZONE in found else {**found, ZONE: str(conf.sessionLocalTimeZone())}
+    found.setdefault(ZONE, str(conf.sessionLocalTimeZone()))
+    _read_last = values, dict(found)
+    return found
 
 
 def _context(settings: Mapping[str, str], log: Path, seen: int) -> SparkContext:

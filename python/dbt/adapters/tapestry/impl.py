@@ -95,8 +95,6 @@ class TapestryAdapter(
         session = self._embedded_session()
         if session is None:
             return super().list_relations_without_caching(schema_relation)
-        from dbt.adapters.tapestry.listing import _list_relations
-
         with self.connections.exception_handler("list relations"):
             return _list_relations(session, str(schema_relation.schema), self.Relation)
 
@@ -109,13 +107,11 @@ class TapestryAdapter(
 
         return super()._build_spark_relation_list(row_list, told)
 
-    def _list_schemas(self, database: str | None) -> list[str]:
+    def list_schemas(self, database: str | None) -> list[str]:
         """Return the schemas; each invocation of dbt begins with this."""
         session = self._embedded_session()
         if session is None:
             return super().list_schemas(database)
-        from dbt.adapters.tapestry.listing import _list_schemas
-
         with self.connections.exception_handler("list schemas"):
             return _list_schemas(session)
 

@@ -73,6 +73,7 @@ class DbtSession:
             driven,
             measured=self._measured,
             glance=self._glance,
+            has_table=self._has_table,
             commits=self._commits,
             for_little=self._for_little,
             planned_once=self._planned_once,
@@ -124,6 +125,11 @@ class DbtSession:
     def _glance(self, name: str) -> Glance | None:
         """Return a Delta table as its newest commit left it; None: Spark's process cannot tell."""
         found: Glance | None = self._handle.logs.newest(name)
+        return found
+
+    def _has_table(self, name: str) -> bool | None:
+        """Return whether the catalog knows a table; None: Spark's process cannot tell."""
+        found: bool | None = self._handle.logs.knows(name)
         return found
 
     def _commits(self, name: str, above: int, most: int) -> list[LoggedCommit] | None:

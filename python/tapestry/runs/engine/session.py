@@ -53,6 +53,9 @@ class Capabilities:
     apart
         Opens another session of the same engine with settings of its own, closed on leaving.
         Without it, statements that need a setting are refused.
+    has_table
+        Returns whether the catalog knows a table; None where it cannot tell. Without it, tables are
+        listed by a statement.
     stop_after
         Stops the statements inside after so many seconds. Without it, a batch of an action takes
         as long as it does.
@@ -62,6 +65,7 @@ class Capabilities:
     """
 
     frame: Callable[[str], Any] | None = None
+    has_table: Callable[[str], bool | None] = lambda name: None
     glance: Callable[[str], Glance | None] = lambda name: None
     commits: Callable[[str, int, int], list[LoggedCommit] | None] = lambda name, above, most: None
     meanwhile: Begin | None = None

@@ -174,7 +174,7 @@ class Knowledge:
     def end(
         self, key: Key, kind: ValueKind, operator: type[exp.Binary], value: Number, why: Why
     ) -> Iterator[Inferred]:
-        """Yield one end as a condition, if it can be _written."""
+        """Yield one end as a condition, if it can be written."""
         literal = _written(kind, value)
         if literal is not None:
             condition = operator(this=self.columns[key].copy(), expression=literal)
