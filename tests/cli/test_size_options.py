@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from tapestry.cli.load import Size
+from tapestry.cli.sizes import Size
 from tapestry.words import size_text
 
 

@@ -14,6 +14,7 @@ import click
 from tapestry.cli.end_command import described, short
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.cli.project import Project, open_project
+from tapestry.cli.sizes import Size
 from tapestry.errors import ConfigurationError, MailboxUnreadable
 from tapestry.folders import temporary_folder
 from tapestry.mail.files import DEEPEST
@@ -42,46 +43,6 @@ is counted. A mailbox beyond --max-total or --max-messages, damaged, or written 
 loaded at all; the other files are, and the exit code is 1.
 """
 _NAME = re.compile(r"[\w-]{1,255}(\.[\w-]{1,255}){0,2}")
-
-
-_MBOX = "An mbox has a line that begins with `From ` before each message."
-_MAILDIR = "In a folder, files named .eml are messages; in a Maildir, all files in cur and new."
-_NOTES = {
-    "none": "without a readable date: ts is NULL, no model sees them",
-    "id_made_up": "without an id: made from their content",
-    "broken": "could not be read at all: an id is all they have",
-    "cut": "with headers longer than the limits: what is beyond is left out",
-    "long": "longer than --max-message: their size counts up to there",
-    "lines": "with a wrong line in their headers: the other lines are read",
-    "dates": "with a time that cannot be read: date is NULL, or ts is of another clock",
-    "assumed": "with a time that is read under an assumption",
-    "authors": "with a doubtful author",
-    "ids": "with a doubtful id, of their own or of what they answer",
-    "links": "skipped, being links: none is followed",
-    "special": "skipped, being pipes, sockets, devices or folders",
-    "unreadable": "skipped, being gone, forbidden or unreadable",
-    "changed": "skipped, being written to meanwhile: load again",
-    "deep": f"folders skipped, being more than {DEEPEST} below each other",
-    "other": "skipped, not being named .eml",
-    "before": "bytes skipped: the file begins in the middle, before its first line `From …`",
-}
-_UNITS = {"": 1, "B": 1}
-_SIZE = re.compile(r"\s*([0-9]{1,15})\s*([A-Z]*)\s*")
-
-
-class Size(click.ParamType):
-    """A whole number of bytes, at least one, with or without a unit."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: Any, context: Any) -> int:
-        """The number of bytes; click's usage error for what is no size."""
-        if isinstance(value, int):
-            return value
-        found = _SIZE.fullmatch(str(value).upper())
-        if not found or found[2] not in _UNITS or not int(found[1]):
-            self.fail(f"{value!r} is no size: write it like 256MiB, 2GB or 1000000", param, context)
-        return int(found[1]) * _UNITS[found[2]]
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -282,6 +243,24 @@ def _sentence(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-for _power, _letter in enumerate("KMGT", 1):
-    _UNITS |= {_letter: 2 ** (10 * _power), f"{_letter}IB": 2 ** (10 * _power)}
-    _UNITS[f"{_letter}B"] = 10 ** (3 * _power)
+_MBOX = "An mbox has a line that begins with `From ` before each message."
+_MAILDIR = "In a folder, files named .eml are messages; in a Maildir, all files in cur and new."
+_NOTES = {
+    "none": "without a readable date: ts is NULL, no model sees them",
+    "id_made_up": "without an id: made from their content",
+    "broken": "could not be read at all: an id is all they have",
+    "cut": "with headers longer than the limits: what is beyond is left out",
+    "long": "longer than --max-message: their size counts up to there",
+    "lines": "with a wrong line in their headers: the other lines are read",
+    "dates": "with a time that cannot be read: date is NULL, or ts is of another clock",
+    "assumed": "with a time that is read under an assumption",
+    "authors": "with a doubtful author",
+    "ids": "with a doubtful id, of their own or of what they answer",
+    "links": "skipped, being links: none is followed",
+    "special": "skipped, being pipes, sockets, devices or folders",
+    "unreadable": "skipped, being gone, forbidden or unreadable",
+    "changed": "skipped, being written to meanwhile: load again",
+    "deep": f"folders skipped, being more than {DEEPEST} below each other",
+    "other": "skipped, not being named .eml",
+    "before": "bytes skipped: the file begins in the middle, before its first line `From …`",
+}
