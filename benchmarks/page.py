@@ -1,4 +1,4 @@
-"""docs/reference/benchmarks.md, docs/reference/trading.md and their pictures, from the kept results; nothing is run.
+"""Writes benchmarks.md and trading.md of docs/reference, and pictures, from the kept results.
 
 The words stand in ``benchmarks/page.md`` and ``benchmarks/trading/page.md``; each
 ``{{name}}`` there is replaced by what the function of that name gives: a table, a picture, or a

@@ -1,4 +1,4 @@
-"""docs/reference/commands.md: its lines are commands with options that are there, and none is missing."""
+"""The page of commands: its lines are commands with options that exist, and none is missing."""
 
 from __future__ import annotations
 

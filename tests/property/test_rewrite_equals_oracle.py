@@ -23,7 +23,7 @@ from tapestry.errors import Refusal
 from tapestry.sql import rewrite
 
 REFUSED = 0.10  # refusing everything is no pass
-SLOW = 0.10  # nor is a text that nobody can plan (4 to 7 % were measured, see docs/reference/limitations)
+SLOW = 0.10  # nor is a text that nobody can plan (4 to 7 % were measured: limitations, queries)
 ENGINE = 0.02  # nor is a fault of DuckDB's own (one in 500 was measured)
 ANSWERED = 0.55  # nor are queries without answers
 SHOWN = 3

@@ -1,7 +1,8 @@
 """Planted mistakes: ``full`` notices every run that goes wrong, ``sample`` within N runs.
 
-The table of docs/explanation/theory/verification.md is what ``python -m tests.verification.levels`` measures
-over all queries; here two queries that each mistake spoils.
+The table of docs/explanation/theory/verification.md is what
+``python -m tests.verification.levels`` measures over all queries;
+here two queries that each mistake spoils.
 """
 
 from __future__ import annotations

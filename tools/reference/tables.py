@@ -244,7 +244,8 @@ def page(root: Path) -> str:
     ours = {name: "bigint" if name == "n" else "string" for name in OURS}
     parts += [
         f"## <model>{REJECTED_SUFFIX}\n".replace("<", "&lt;"),
-        f"The model's columns and `{MATCHED_AT}`, and ([expectations](../how-to/expectations.md)):\n",
+        f"The model's columns and `{MATCHED_AT}`, and"
+        " ([expectations](../how-to/expectations.md)):\n",
         *_rows({**ours, "expectations": "array<string>"}),
     ]
     return "\n".join(parts)
