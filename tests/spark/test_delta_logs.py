@@ -11,12 +11,14 @@ from pyspark.sql import SparkSession
 from tests.spark.run_world import ALL, World, at
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
+from dbt.adapters.tapestry.embedded import settings_of
 from tapestry.instants import from_micros
 from tapestry.quoting import string
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation, WarmPins
 from tapestry.runs.context.recall import Recall
 from tapestry.runs.engine.glance import Glance
+from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Capabilities
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.sources.pins import Pins
@@ -121,6 +123,28 @@ def commits_of(session: Any, logs: DeltaLogs) -> Any:
         return newest_commits(OfLog(), name, count), newest_commits(session, name, count)  # type: ignore[arg-type]
 
     return both
+
+
+def test_a_name_is_known_as_statements_tell_it(session: Any, schema: str, logs: DeltaLogs) -> None:
+    session.run(f"CREATE TABLE {schema}.target (id INT) USING delta")
+    session.run(f"CREATE VIEW {schema}.seen AS SELECT 1 AS one")
+    for name in ("target", "seen", "gone"):
+        assert logs.knows(f"{schema}.{name}") is exists(session, f"{schema}.{name}")
+    assert logs.knows(f"{schema}.tar*") is False
+    assert logs.knows(f"elsewhere.{schema}.target") is None
+    session.run(f"DROP TABLE {schema}.target")
+    assert logs.knows(f"{schema}.target") is False
+
+
+def test_settings_are_those_of_the_session_as_it_is_now(spark: SparkSession) -> None:
+    ours, others, key = spark.newSession(), spark.newSession(), "spark.sql.session.timeZone"
+    before = settings_of(ours)
+    assert settings_of(others) == before == settings_of(ours)
+    ours.conf.set(key, "Asia/Tokyo")
+    assert settings_of(ours) == {**before, key: "Asia/Tokyo"}
+    assert settings_of(others) == before
+    settings_of(others).clear()
+    assert settings_of(others) == before
 
 
 def test_the_commits_are_those_of_the_history(session: Any, schema: str, commits_of: Any) -> None:
