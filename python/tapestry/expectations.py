@@ -41,7 +41,7 @@ class _Spark(Session):
         return [tuple(row) for row in self.spark.sql(sql).collect()]
 
 
-class _Verification(BatchExpectation):  # type: ignore[misc]
+class _Verification(BatchExpectation):
     """The common part of both expectations.
 
     query

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from tapestry.advise.files import Unreadable
 

@@ -108,7 +108,7 @@ def _clustering(
         laid_out = {c.lower() for c in (*table.clustered_by, *table.partitioned_by)}
         stored = table.arrival not in (None, COMMITTED_AT)
         if reading.narrowed and cost.size > MOST * total.size and stored:
-            if table.arrival.lower() not in laid_out:
+            if str(table.arrival).lower() not in laid_out:
                 found.append(
                     f"{reading.source}: a narrow range of {table.arrival} still reads"
                     f" {cost.size / total.size:.0%} of it; alter table {reading.source}"

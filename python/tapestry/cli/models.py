@@ -133,7 +133,7 @@ def refuse_kinds(node: Mapping[str, Any], instead: Mapping[str, str]) -> None:
     """Raise click.UsageError for a model of a kind that a command does not work on."""
     said = str(node["config"].get("materialized"))
     kind = kind_named(said)
-    if kind in instead:
+    if kind is not None and kind in instead:
         under = "" if said == kind else f" ({said})"
         raise click.UsageError(
             f"{node['name']} is {with_article(kind)} model{under}: {instead[kind]}"

@@ -122,10 +122,10 @@ def _as_dbt_reads_it() -> Any:
     """dbt's own steps of a command, in its order, up to the configuration."""
     from dbt.cli import requires
 
-    @requires.preflight
-    @requires.profile
-    @requires.project
-    @requires.runtime_config
+    @requires.preflight  # type: ignore[untyped-decorator]
+    @requires.profile  # type: ignore[untyped-decorator]
+    @requires.project  # type: ignore[untyped-decorator]
+    @requires.runtime_config  # type: ignore[untyped-decorator]
     def read(context: click.Context) -> Any:
         return context.obj["runtime_config"]
 

@@ -143,7 +143,7 @@ def _fails_fast() -> bool:
 
     from tapestry.errors import ConfigurationError
 
-    flags = get_flags()
+    flags: Any = get_flags()  # type: ignore[no-untyped-call]
     if flags.DEFER and flags.FAVOR_STATE:
         raise ConfigurationError(
             "favor_state: a model would be read from the state though a run of a greater priority"

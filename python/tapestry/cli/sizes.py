@@ -14,7 +14,7 @@ for _power, _letter in enumerate("KMGT", 1):
 _SIZE = re.compile(r"\s*([0-9]{1,15})\s*([A-Z]*)\s*")
 
 
-class Size(click.ParamType):
+class Size(click.ParamType):  # type: ignore[type-arg]
     """A whole number of bytes, at least one, with or without a unit."""
 
     name = "size"

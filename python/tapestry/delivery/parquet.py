@@ -28,8 +28,8 @@ _SIMPLE = {
 def as_parquet(rows: Sequence[str], columns: Sequence[tuple[str, str]]) -> bytes:
     """One Parquet file; Refused for a type that it cannot take, and without pyarrow."""
     try:
-        import pyarrow as pa  # type: ignore[import-untyped]
-        import pyarrow.parquet  # type: ignore[import-untyped]
+        import pyarrow as pa
+        import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise Refused("Parquet needs pyarrow: pip install 'dbt-tapestry[local]'") from error
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in columns])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tapestry.report.make import make_report
-from tapestry.report.read import WAREHOUSE, tables_at_hand
+from tapestry.report.read import tables_at_hand
 from tapestry.runs.after.documents import build_data_docs
+from tapestry.runs.engine.locations import WAREHOUSE
 
 FILE = "report.html"
 

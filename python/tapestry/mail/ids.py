@@ -80,10 +80,10 @@ def ids_in(raw: bytes) -> Ids:
         bare = _bare(words)
         doubt = doubt or ("has an id without angle brackets" if bare else "")
         ids += [*bare, *texts[place : place + 1]]
-    words = _words(between[0])
-    if not ids and len(words) == 1:
-        return Ids(tuple(words), "has an id without angle brackets")
-    return Ids(tuple(ids), doubt if ids or not words else "has no id")
+    first = _words(between[0])
+    if not ids and len(first) == 1:
+        return Ids(tuple(first), "has an id without angle brackets")
+    return Ids(tuple(ids), doubt if ids or not first else "has no id")
 
 
 def answered_in(raw: bytes, references: Collection[str]) -> Ids:

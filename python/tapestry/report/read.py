@@ -80,7 +80,7 @@ class DeltaFolder:
 
     def rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a SELECT, instants as aware datetimes in UTC."""
-        import pyarrow  # type: ignore[import-untyped]
+        import pyarrow
 
         builder = self._library.QueryBuilder().register(table, self._open[table])
         found = pyarrow.table(builder.execute(sql.format(table=table)).read_all())

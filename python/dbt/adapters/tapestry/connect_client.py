@@ -88,7 +88,8 @@ def new_session(url: str, wanted: Mapping[str, str], seconds: float) -> SparkSes
 
 def end_session(session: SparkSession) -> None:
     """Ask the server to forget a session; one that is gone is asked once only."""
-    _try(session.client, 0)  # type: ignore[attr-defined]
+    opened: Any = session
+    _try(opened.client, 0)
     try:
         session.stop()
     finally:

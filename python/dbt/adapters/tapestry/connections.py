@@ -48,7 +48,7 @@ class TapestryConnectionManager(SparkConnectionManager):
 
         if credentials.connect:
             connection.handle = EmbeddedConnection(*connect(credentials))
-            connection.state = ConnectionState.OPEN  # type: ignore[assignment]
+            connection.state = ConnectionState.OPEN
             return connection
         try:
             spark = embedded.start(
@@ -65,7 +65,7 @@ class TapestryConnectionManager(SparkConnectionManager):
             connection.handle = EmbeddedConnection(session, embedded.settings_of(session))
         except DbtRuntimeError as error:
             raise FailedToConnectError(error.msg) from error
-        connection.state = ConnectionState.OPEN  # type: ignore[assignment]
+        connection.state = ConnectionState.OPEN
         return connection
 
     @contextmanager

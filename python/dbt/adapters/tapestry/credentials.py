@@ -72,10 +72,11 @@ class TapestryCredentials(SparkCredentials):
     @property
     def warm_seconds(self) -> float | None:
         """`keep_warm` in seconds; raises DbtRuntimeError where it is no length of time."""
-        if self.keep_warm is None or self.keep_warm is False:
+        given: Any = self.keep_warm
+        if given is None or given is False:
             return None
         try:
-            return parse_length(self.keep_warm, "keep_warm").total_seconds() or None
+            return parse_length(given, "keep_warm").total_seconds() or None
         except TapestryError as error:
             raise DbtRuntimeError(str(error)) from error
 

@@ -92,7 +92,7 @@ class DeltaLogs:
         if newest - first >= MOST_COMMITS:
             return None
         settings = self._session.sessionState().newHadoopConf()
-        names = _file_names(self._spark._jvm)  # type: ignore[attr-defined]
+        names = _file_names(self._spark._jvm)
         commits: list[LoggedCommit] = []
         for version in range(newest, first - 1, -1):
             try:
@@ -111,7 +111,7 @@ class DeltaLogs:
         identifier = self._identifier(name)
         if identifier is None:
             return None
-        log, *_ = _classes(self._spark._jvm)  # type: ignore[attr-defined]
+        log, *_ = _classes(self._spark._jvm)
         found = log.forTableWithSnapshot(self._session, identifier)
         return None if found._2().version() < 0 else (found._1(), found._2())
 
@@ -120,7 +120,7 @@ class DeltaLogs:
         *catalog, schema, table = name.replace("`", "").split(".")
         if (catalog or [self._catalog()]) != [CATALOG]:
             return None
-        _, identifier, option = _classes(self._spark._jvm)  # type: ignore[attr-defined]
+        _, identifier, option = _classes(self._spark._jvm)
         return identifier(table, option.apply(schema))
 
     @property

@@ -183,7 +183,7 @@ def settings_of(session: SparkSession) -> dict[str, str]:
     40 ms. Settings that are equal to those that were read last are not sent again.
     """
     global _read_last
-    conf = session._jsparkSession.sessionState().conf()  # type: ignore[attr-defined]
+    conf = session._jsparkSession.sessionState().conf()
     values, last = conf.getAllConfs(), _read_last
     # An object of a Spark that was stopped would stand for another one of this Spark.
     here = last is not None and last[0]._gateway_client is values._gateway_client

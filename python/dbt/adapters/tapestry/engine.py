@@ -199,7 +199,7 @@ def _attach(offer: Offer) -> SparkContext:
     before = talk.level
     talk.setLevel(logging.CRITICAL + 1)  # of a Spark that is gone we say so ourselves
     try:
-        gateway: Any = launch_gateway()
+        gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
         jvm = gateway.jvm
         shared = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
             jvm.org.apache.spark.SparkContext.getOrCreate()

@@ -107,7 +107,7 @@ class TapestryAdapter(
 
         return super()._build_spark_relation_list(row_list, told)
 
-    def list_schemas(self, database: str | None) -> list[str]:
+    def list_schemas(self, database: Any) -> list[str]:
         """Return the schemas; each invocation of dbt begins with this."""
         session = self._embedded_session()
         if session is None:
@@ -120,14 +120,14 @@ class TapestryAdapter(
         here = self._embedded_session() is not None
         with dbt_errors():
             refuse_full_folder(
-                DbtSession(self),  # type: ignore[arg-type]
+                DbtSession(self),
                 str(relation.schema),
                 here,
             )
         super().create_schema(relation)
 
     @available
-    def quote(self, identifier_: str) -> str:
+    def quote(self, identifier_: str) -> str:  # type: ignore[override]
         """Return one part of a name, in backticks."""
         return identifier(str(identifier_))
 
@@ -225,7 +225,7 @@ class TapestryAdapter(
         path = getattr(table, "original_abspath", None)
         shown = str(node.get("original_file_path") or path or "the seed")
         delimiter = str((node.get("config") or {}).get("delimiter") or ",")
-        session = DbtSession(self)  # type: ignore[arg-type]
+        session = DbtSession(self)
         with dbt_errors():
             rows = read_cells(
                 table,
@@ -241,7 +241,7 @@ class TapestryAdapter(
         self, row: Mapping[str, Any], types: Mapping[str, str], node: Mapping[str, Any]
     ) -> dict[str, str]:
         """Return the values of a row of a unit test as SQL, by the names of their columns."""
-        session = DbtSession(self)  # type: ignore[arg-type]
+        session = DbtSession(self)
         with dbt_errors():
             return {**row_as_sql(row, types, node, lambda: parse_zone(session.time_zone))}
 
@@ -271,7 +271,7 @@ class TapestryAdapter(
 
     def table_properties(self, relation: BaseRelation) -> dict[str, str]:
         """Return the TBLPROPERTIES of a table."""
-        rows = DbtSession(self).rows(  # type: ignore[arg-type]
+        rows = DbtSession(self).rows(
             # sql: a relation writes its own name (naming.py)
             f"SHOW TBLPROPERTIES {relation}"
         )
@@ -302,7 +302,8 @@ class TapestryAdapter(
         credentials = self.config.credentials
         if not getattr(credentials, "embedded", False):
             refuse_without_session(credentials, parsed_model)
-            return super().submit_python_job(parsed_model, compiled_code)
+            response: AdapterResponse = super().submit_python_job(parsed_model, compiled_code)
+            return response
         session = self.connections.get_thread_connection().handle.session
         run_python_model(session, parsed_model, compiled_code)
         return self.generate_python_submission_response(None)

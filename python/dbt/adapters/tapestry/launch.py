@@ -65,7 +65,9 @@ def launch(settings: Mapping[str, str], log: Path) -> tuple[JavaGateway, Path]:
             _variable("PYTHONSAFEPATH", "1"),  # Spark starts its workers with `python -m`
             temporary_files_in(folder),  # where the JVM tells pyspark its port
         ):
-            gateway: Any = launch_gateway(None, popen_kwargs={"stdout": output, "stderr": output})
+            gateway: Any = launch_gateway(  # type: ignore[no-untyped-call]
+                None, popen_kwargs={"stdout": output, "stderr": output}
+            )
         file.unlink()
         jvm = gateway.jvm
         jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(

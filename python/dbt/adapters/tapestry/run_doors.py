@@ -102,7 +102,8 @@ class RunDoors(metaclass=AdapterMeta):
             if isinstance(plan, Planned) and plan.action == Creation.action:
                 refuse_unmapped(session, node, plan.rows.columns)
             warnings = (*plan.told.warnings, *invocation.switches.warnings(), *node_warnings(node))
-            return replace(plan, told=replace(plan.told, warnings=warnings))
+            # Each kind of plan is a dataclass.
+            return replace(plan, told=replace(plan.told, warnings=warnings))  # type: ignore[type-var]
 
     @available
     def plan_limited(

@@ -79,7 +79,7 @@ def open_elsewhere(connection: Connection, open_: Callable[[Connection], Connect
             _ask(handle, f"SET {key}={value}")
     except Exception:
         # As dbt leaves a connection that could not be opened.
-        connection.state = ConnectionState.INIT  # type: ignore[assignment]
+        connection.state = ConnectionState.INIT
         connection.handle = LazyHandle(lambda again: open_elsewhere(again, open_))
         handle.close()
         raise

@@ -165,7 +165,7 @@ class DbtSession:
         own = Connection(
             type=shared.type,
             name=f"{shared.name}.apart",
-            state=ConnectionState.INIT,  # type: ignore[arg-type]
+            state=ConnectionState.INIT,
             handle=LazyHandle(connections.open),
             credentials=shared.credentials,
         )
@@ -328,7 +328,7 @@ class OneAtATime:
 
 def one_at_a_time(handle: Any) -> None:
     """Let the calls of a handle of dbt-spark wait for each other, where they are Thrift's."""
-    connection = getattr(handle, "handle", None)
+    connection: Any = getattr(handle, "handle", None)
     client = getattr(connection, "_client", None)
     if client is not None and not isinstance(client, OneAtATime):
         connection._client = OneAtATime(client)

@@ -237,7 +237,7 @@ def _keeps(given: exp.DataType, kept: exp.DataType) -> bool:
     if one == _T.DECIMAL and other in _WHOLE:
         return _scale(given) == 0
     if one in _TIMES and other in _TIMES:
-        return one == _T.DATE or other != _T.DATE
+        return bool(one == _T.DATE or other != _T.DATE)
     return one == other or (one, other) == (_T.FLOAT, _T.DOUBLE)
 
 

@@ -75,7 +75,7 @@ class Market:
     @property
     def last(self) -> Ints:
         """The price of each stock after all changes."""
-        prices = self.first.copy()
+        prices: Ints = self.first.copy()
         prices[self.stock] = self.new  # of several changes of one stock the last one stays
         return prices
 
