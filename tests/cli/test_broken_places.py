@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.marks import more
 
 from tapestry.cli import main
 from tapestry.cli.init import new_files
@@ -103,7 +104,11 @@ PLACES = [
 NAMES = [place.__name__ for place, *_ in PLACES]
 
 
-@pytest.mark.parametrize(("place", "code", "message", "check"), PLACES, ids=NAMES)
+@pytest.mark.parametrize(
+    ("place", "code", "message", "check"),
+    [more(*one) if one[0] in (broken_jinja, no_java) else one for one in PLACES],
+    ids=NAMES,
+)
 def test_commands(
     project: Path,
     monkeypatch: pytest.MonkeyPatch,

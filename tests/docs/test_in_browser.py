@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
+from tests.marks import more
 
 PAGES = (
     "index",
@@ -20,7 +21,7 @@ PAGES = (
 GRAVE = ("serious", "critical")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", more("dark")])
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_accessible(site: Path, browser: Browser, name: str, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
+from tests.marks import more
 from tests.report.conftest import report_of
 from tests.report.made_up import (
     HOSTILE,
@@ -175,8 +176,10 @@ def test_a_narrow_column_breaks_names_at_their_joints(open_page: Open) -> None:
     assert [lines for lines in broken if any(line[-1] not in "._" for line in lines[:-1])] == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["company", "well"])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [("company", "light"), more("company", "dark"), ("well", "dark"), more("well", "light")],
+)
 def test_accessibility(open_page: Open, scheme: str, name: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 

@@ -44,7 +44,7 @@ def warm(world: World, **config: Any) -> tuple[Model, Planned]:
 
 
 @pytest.mark.parametrize("verify", [more("sample"), "off"])
-@pytest.mark.parametrize("warmly", [True, False])
+@pytest.mark.parametrize("warmly", [True, more(False)])
 def test_the_state_gets_the_row_at_the_end(world: World, verify: str, warmly: bool) -> None:
     _, planned = warm(world, verify=verify)
     if not warmly:
@@ -58,7 +58,7 @@ def test_the_state_gets_the_row_at_the_end(world: World, verify: str, warmly: bo
     assert runs_of(world.session, invocation.state_table, planned.row.generation)[1] == planned.row
 
 
-@pytest.mark.parametrize("place", ["ready", "committed", "confirmed"])
+@pytest.mark.parametrize("place", [more("ready"), "committed", more("confirmed")])
 def test_killed_before_the_state_has_the_row(
     world: World, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -77,6 +77,7 @@ def test_killed_before_the_state_has_the_row(
     assert sorted(world.states("n")) == known
 
 
+@pytest.mark.more
 def test_a_whole_answer_is_claimed_by_its_commit(
     session: Any, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +132,7 @@ def overtaken(world: World, planned: Planned) -> None:
     assert state.claim(world.session, f"{world.schema}.tapestry_state", row)
 
 
-@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("recorded", [True, more(False)])
 def test_a_claim_of_the_number_does_not_count(world: World, recorded: bool) -> None:
     """What the other one may have written beside the table under it does not, either."""
     model, planned = warm(world)
@@ -150,6 +151,7 @@ def test_a_claim_of_the_number_does_not_count(world: World, recorded: bool) -> N
     assert runs[1].run_id == planned.row.run_id
 
 
+@pytest.mark.more
 def test_a_broken_assumption_closes_no_run_of_another_process(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

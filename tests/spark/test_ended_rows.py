@@ -51,6 +51,7 @@ def _kept(world: World) -> list[tuple[Any, ...]]:
     return world.session.rows(f"show tables in {world.schema} like 'target__late_*'")
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("verify", ["off", more("full")])
 def test_what_distinct_has_delivered_does_not_come_again(world: World, verify: str) -> None:
     model = _model(world, DISTINCT, verify)
@@ -163,6 +164,7 @@ def test_a_row_that_comes_back_is_there_again(world: World) -> None:
     assert world.answers(columns="id, r") == [(2, 3, 5), (2, 3, 30.000001)]
 
 
+@pytest.mark.more
 def test_a_query_that_does_not_look_back_keeps_nothing(world: World) -> None:
     model = _model(world, JOINED)
     world.run(model, 20)
@@ -261,6 +263,7 @@ def _with_people(world: World, model: Model) -> Model:
     return replace(model, arrivals={**model.arrivals, people: ("static",)})
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("verify", [more("off"), more("sample"), "full"])
 def test_time_begins_where_it_did_once_the_earliest_rows_are_deleted(
     world: World, verify: str
@@ -277,6 +280,7 @@ def test_time_begins_where_it_did_once_the_earliest_rows_are_deleted(
     assert found == [("a", 20.000001), ("a", 20.000001), ("x", 0), (None, 0)]
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("verify", [more("off"), "full"])
 def test_rows_that_decide_about_nothing_but_when_time_begins(world: World, verify: str) -> None:
     """They are kept; and static rows, which have no part in that, may go."""
@@ -293,7 +297,7 @@ def test_rows_that_decide_about_nothing_but_when_time_begins(world: World, verif
     assert found == [*people, *authors, ("x", 0), (None, 0)]
 
 
-@pytest.mark.parametrize(("kind", "goes_on"), [("exists", False), ("join", True)])
+@pytest.mark.parametrize(("kind", "goes_on"), [more("exists", False), ("join", True)])
 def test_a_table_without_time_must_not_lose_rows_that_count_later(
     world: World, kind: str, goes_on: bool
 ) -> None:
@@ -317,6 +321,7 @@ def test_a_table_without_time_must_not_lose_rows_that_count_later(
     assert world.answers() == [(1, 0), (3, 5)]
 
 
+@pytest.mark.more
 def test_the_whole_answer_is_compared_with_the_rows_that_ended(world: World) -> None:
     model = _model(world, UNANSWERED)
     world.run(model, 20)

@@ -26,6 +26,7 @@ def world(session: Any, schema: str) -> World:
 
 
 # -- types of columns -----------------------------------------------------------------------------
+@pytest.mark.more
 @pytest.mark.parametrize("verify", [pytest.param("off", marks=pytest.mark.more), "sample"])
 def test_a_source_with_a_wider_type_rounds_nothing(world: World, verify: str) -> None:
     model = world.model(PARENTS, verify=verify)
@@ -121,6 +122,7 @@ def test_the_advised_cast_of_a_struct_is_taken(world: World) -> None:
     assert world.answers(columns="id, st.Ab, st.`user-Id`")[-1][:3] == (4, 4, 1)
 
 
+@pytest.mark.more
 def test_structs_that_a_query_makes(world: World) -> None:
     """Their fields keep their letters, whatever counts by value."""
     made = "select distinct struct(m.id % 2 AS Odd, m.parent AS `p-P`) as st from {s}.messages m"
@@ -237,6 +239,7 @@ def new_york(session: Any) -> Iterator[Any]:
     session.run("set time zone 'UTC'")
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(
     ("tracking", "verify"),
     [

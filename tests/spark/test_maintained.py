@@ -268,6 +268,7 @@ def test_a_change_feed_is_read_once_for_all_models_of_an_invocation(
         assert shop.table(model.name) == shop.answer(model, 20)
 
 
+@pytest.mark.more
 def test_what_is_overlooked_is_noticed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that finds too few keys publishes nothing."""
     into(shop, order(1, 1), order(2, 2))

@@ -102,6 +102,7 @@ def dropping(shop: Shop, sql: str, condition: str, **config: Any) -> Model:
     return shop.maintained(sql, expectations=expected, **config)
 
 
+@pytest.mark.more
 def test_rejected_rows_are_those_of_now(shop: Shop) -> None:
     """A row that leaves the answer leaves them, too; one that is mended goes into the table."""
     run, s = shop.session.run, shop.schema
@@ -232,6 +233,7 @@ def moved_on(before: Counter[Any], answer: Counter[Any], at: Any) -> Counter[Any
     return found
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("refresh", ["incremental", more("auto")])
 @pytest.mark.parametrize("sql", [STAMPED[1], *(more(sql) for sql in STAMPED if "," in sql)])
 def test_a_row_keeps_the_time_at_which_it_was_written(shop: Shop, sql: str, refresh: str) -> None:

@@ -104,6 +104,7 @@ def test_lag_holds_t_back_where_the_clock_decides(world: World) -> None:
     assert world.run(model, 15).t == at(15)
 
 
+@pytest.mark.more
 def test_a_changed_query_goes_on_at_a_begin_that_is_still_to_come(world: World) -> None:
     young = "select id from {s}.messages where now() < ts + interval 30 seconds"
     texts = young, f"{young} and id > 0"
@@ -275,6 +276,7 @@ def test_few_new_rows_are_joined_step_by_step_and_never_multiplied(
     assert len(world.answers("steps", columns)) >= 3
 
 
+@pytest.mark.more
 def test_what_is_measured_before_a_run_may_have_its_first_late_rows(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,7 +295,7 @@ def test_what_is_measured_before_a_run_may_have_its_first_late_rows(
     assert world.answers(columns="id, r") == expected
 
 
-@pytest.mark.parametrize("side", ["new", "there"])
+@pytest.mark.parametrize("side", ["new", more("there")])
 def test_a_new_column_comes_with_late_rows(world: World, side: str) -> None:
     """Found by hand: the new column's type was asked of a table that the run had yet to widen."""
     world.run(world.model("select id from {s}.messages"), 8)
@@ -317,6 +319,7 @@ def test_a_new_column_comes_with_late_rows(world: World, side: str) -> None:
     assert found == (5, [Decimal("1.25")], 8.000001 + (side == "there"))
 
 
+@pytest.mark.more
 def test_a_function_of_ones_own_is_called_where_it_is_declared(world: World) -> None:
     named = f"{world.schema}.initial"
     world.session.run(f"create function {named}(a string) returns string return substr(a, 1, 1)")
@@ -385,6 +388,7 @@ def test_columns_are_those_that_spark_finds(world: World) -> None:
         refuse_read_otherwise(world.session, model, wider)
 
 
+@pytest.mark.more
 def test_names_that_need_quotes(world: World) -> None:
     """Those of a star too, verified in full."""
     odd = f"{world.schema}.odd"

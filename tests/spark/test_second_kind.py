@@ -69,6 +69,7 @@ def audited(world: World, model: Model) -> tuple[str, ...]:
     return tuple(result.status for result in found.results)
 
 
+@pytest.mark.more
 def test_a_table_of_another_kind_is_built_anew(world: World) -> None:
     """Else one would write anew the rows that the other never takes back."""
     kinds = (whole(world), world.model(COUNTS), whole(world))

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from tests.marks import more
 from tests.spark.run_world import UNANSWERED, World, question_of
 
 from tapestry.runs.kinds.continuous import query
@@ -72,7 +73,7 @@ def test_a_wrong_answer_is_still_found(world: World, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("sql", "verify"), [(UNANSWERED, "full"), (UNANSWERED, "off"), (JOINED, "full")]
+    ("sql", "verify"), [more(UNANSWERED, "full"), (UNANSWERED, "off"), more(JOINED, "full")]
 )
 def test_what_is_not_a_sample_shares_nothing(world: World, sql: str, verify: str) -> None:
     planned = second_run(world, world.model(sql, verify=verify))

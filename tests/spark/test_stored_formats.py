@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.marks import more
 from tests.spark.run_world import World
 from tests.spark.stored_tables import SCHEMA, STORED, answers, laid_out, models, run_all
 
@@ -25,7 +26,7 @@ BEFORE = {
 FORMATS = sorted(path.name for path in STORED.iterdir() if path.is_dir())
 
 
-@pytest.fixture(params=FORMATS)
+@pytest.fixture(params=[*map(more, FORMATS[:-1]), FORMATS[-1]])
 def stored(request: pytest.FixtureRequest, session: Any, tmp_path: Path) -> Iterator[World]:
     try:
         yield laid_out(session, STORED / request.param, tmp_path)
