@@ -1,8 +1,9 @@
 """``<model>__rejected``: the new rows that broke an expectation which drops them.
 
 They are written before the target's commit, with the generation, n and the execution (``attempt``)
-that they belong to. Rows of another generation, of an n above the target's, and of an execution of
-n that did not land do not exist (semantics, section 4); who comes next removes them.
+that they belong to. Rows of another generation, of an n above the target's, of one that was closed
+or that another run has taken, and of an execution of n that did not land do not exist (semantics,
+section 4); who comes next removes them.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def _in_the_way(new: NewRows, name: str) -> ConfigurationError:
 def before_run(session: Session, row: StateRow) -> str | None:
     """Return the condition that a rejected row is of a run before ``row``; None: no table."""
     known = _there(session, row.model)
-    return None if known is None else _marks(known).counts(row.generation, row.n)
+    return None if known is None else _marks(known).counts(row.generation, row.n, row.failed)
 
 
 def remove(session: Session, relation: str) -> None:
@@ -109,6 +110,7 @@ def carry(
     if known is None:
         return
     tidy(session, row.model, newest.generation, newest.n, attempt)
+    counts = _marks(known).counts(newest.generation, newest.n, newest.failed, own=True)
     ours = {
         "run_id": string(row.run_id),
         "generation": string(row.generation),
@@ -121,7 +123,7 @@ def carry(
     items = ", ".join(values.get(column, identifier(column)) for column in columns)
     session.run(
         f"INSERT INTO {relation_name(name)} SELECT {items} FROM {relation_name(name)}"
-        f" WHERE {_marks(known).counts(newest.generation, newest.n, own=True)} AND {stays}"
+        f" WHERE {counts} AND {stays}"
     )
 
 

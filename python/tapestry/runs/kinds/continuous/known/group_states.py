@@ -120,7 +120,8 @@ def _intact(commits: list[Commit], row: StateRow, began: int) -> bool:
     """Return whether the last landed run wrote states, and only runs have written since.
 
     That run has checked what was before. A run that failed, or this one before it crashed, may have
-    written since: its rows do not count.
+    written since: its rows do not count. A run of another generation that tidies up takes the rows
+    of this one for rows of none, if that was still being made.
     """
     if began in row.failed:
         return False
@@ -130,6 +131,7 @@ def _intact(commits: list[Commit], row: StateRow, began: int) -> bool:
             return True
         ours = commit.generation == row.generation and commit.n is not None
         tidied = commit.operation == "DELETE" and GENERATION in commit.predicate
+        tidied = tidied and row.generation in commit.predicate
         if not (ours or tidied or commit.harmless):
             return False
     return False
