@@ -136,6 +136,10 @@ class FakeWorld:
         """Where the model stands, for a process that remembers nothing."""
         return stand(self.session, model or self.model(), self.invocation(0), refresh)
 
+    def stand_in(self, invocation: Invocation) -> Standing:
+        """Where the model stands, as an invocation finds it."""
+        return stand(self.session, self.model(), invocation, False)
+
     def rewind(self, seconds: float) -> None:
         """Forget every answer after an instant."""
         invocation = self.knowing(self.invocation(seconds))

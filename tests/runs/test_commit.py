@@ -278,10 +278,14 @@ def _races(known_gap: bool) -> Iterator[Any]:
             yield pytest.param(world, act, other, marks=marks)
 
 
+@pytest.mark.parametrize("sql", ["all of them", "other"])
 @pytest.mark.parametrize("killed", [NEVER, *(more(n) if n % 4 else n for n in range(3, 15))])
-def test_a_number_is_claimed_by_one_and_taken_by_the_commit_of_another(killed: int) -> None:
+def test_a_number_is_claimed_by_one_and_taken_by_the_commit_of_another(
+    killed: int, sql: str
+) -> None:
     """Both were planned from the same run: one keeps late rows beside the table under the number,
-    the other commits under it at any moment of that, and records its run at any later one."""
+    perhaps with another query, the other commits under it at any moment of that, and records its
+    run at any later one."""
     met = set()
     for commits in range(15):
         for records in range(commits, 15):
@@ -307,7 +311,7 @@ def test_a_number_is_claimed_by_one_and_taken_by_the_commit_of_another(killed: i
 
             second.session.before = partial(_count, iter(range(10**6)), take)
             with suppress(Killed):
-                _try(second, lambda world: world.run(16))
+                _try(second, lambda world: world.run(16, world.model(sql)))
             met |= {row["n"] for row in mine.states() if row["failed"] not in (None, "[]")}
             _settles(mine)
     assert met or killed < 8

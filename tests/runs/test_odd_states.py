@@ -293,7 +293,7 @@ def test_a_replay_does_not_take_an_odd_row_for_none(monkeypatch: pytest.MonkeyPa
     odd = read({**raw(ROW), "n": None})
     assert isinstance(odd, OddRow)
     with pytest.raises(StateUnreadable):
-        reached(Rows(), "db.m", {"g": odd})
+        reached(Rows(), "db.m", TABLE, {"g": odd})
     assert readable(None) is None
 
 

@@ -140,9 +140,10 @@ def _reached(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, R
     from tapestry.runs.query.relations import plain
     from tapestry.runs.tables.state import read_states
 
-    states = read_states(session, f"{schema}.{STATE_TABLE}")
-    found = nodes.items()
-    return {name: reached(session, plain(node.relation_name), states) for name, node in found}
+    table = f"{schema}.{STATE_TABLE}"
+    states = read_states(session, table)
+    named = {name: plain(node.relation_name) for name, node in nodes.items()}
+    return {name: reached(session, one, table, states) for name, one in named.items()}
 
 
 def _going(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, Any]:

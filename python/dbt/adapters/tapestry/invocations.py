@@ -175,6 +175,8 @@ def write_runs(adapter: Any) -> None:
                 log(RUNS_TABLE, write_log, session)
     except Exception as error:
         logger.warning(f"the logs in {schema} were not written: {error}")
+    if invocation is not None:
+        invocation.states.forget_unrecorded()  # none are left unless there was no session
     if entries:
         _write_documents(adapter, key[0], entries)
 

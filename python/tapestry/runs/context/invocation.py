@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
@@ -97,6 +97,7 @@ class StatesRead:
     unrecorded: list[StateRow] = field(default_factory=list)
     _read: dict[str, dict[str, StateRow | OddRow] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+    _recording: Lock = field(default_factory=Lock)
 
     def of(self, session: Session, generation: str, table: str = "") -> StateRow | None:
         """Return the newest row of a generation, from the state table (or another one).
@@ -108,7 +109,8 @@ class StatesRead:
         table = table or self.table
         with self._lock:
             if table not in self._read:
-                if table == self.table and self.recall.empty:
+                first = self.recall.empty and table not in self.recall.claims
+                if table == self.table and first:
                     self._note_claims(claims_up_to(session, table))
                 self._read[table] = read_states(session, table)
             return readable((self._read[table] or {}).get(generation))
@@ -131,12 +133,20 @@ class StatesRead:
             self.unrecorded.append(row)
         self.claimed(row)
 
-    def record(self, session: Session) -> None:
+    def record(self, session: Session, ends: bool = True) -> None:
         """Write the rows of runs that have landed without a claim into the table, in one commit.
 
-        A run whose row could not be written, or whose number another run had claimed, is read
-        again from the table's log by the next one. Raises the errors of the statements.
+        ends
+            The invocation is over: no other run of it is under way.
+
+        A run whose row could not be written is read again from its table's log by the next one,
+        and the row of one whose number another run had claimed from the state. Raises the errors
+        of the statements.
         """
+        with self._recording:  # who finds nothing to be written goes on from what was
+            self._record(session, ends)
+
+    def _record(self, session: Session, ends: bool) -> None:
         with self._lock:
             rows, self.unrecorded = self.unrecorded, []
         if not rows:
@@ -144,15 +154,30 @@ class StatesRead:
         try:
             others = other_claims(session, self.table, rows, self.recall.claims.get(self.table))
             written = record(session, self.table, rows, others.runs)
-            self._note_claims(others.until)
-        except Exception:
-            for row in rows:
-                self.recall.forget(row.model)
+        except BaseException:
+            self._look_again(rows)
             raise
-        for row, found in zip(rows, written, strict=True):
-            if row != found:
-                self.recall.forget(row.model)
-                self.claimed(found)
+        if changed := [row for row, found in zip(rows, written, strict=True) if row != found]:
+            self._look_again(changed)
+        if ends:
+            # Runs under way would overlook claims from before that of their own numbers.
+            if others.until is not None:
+                self.recall.forget_claimed(others.newest, others.looked_at)
+            self._note_claims(others.until)
+            self.forget()  # who looks at a model after that has to see those claims
+
+    def forget_unrecorded(self) -> None:
+        """Forget runs whose rows nobody will write: the next run of each model does it."""
+        with self._lock:
+            rows, self.unrecorded = self.unrecorded, []
+        if rows:
+            self._look_again(rows)
+
+    def _look_again(self, rows: Sequence[StateRow]) -> None:
+        """Forget runs of which the state does not say what they know of themselves."""
+        for row in rows:
+            self.recall.forget(row.model)
+        self.forget()
 
     def _note_claims(self, until: Pin | None) -> None:
         if until is None:

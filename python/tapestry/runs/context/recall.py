@@ -7,7 +7,7 @@ each takes longer than a millisecond and Delta lets them through one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -66,6 +66,20 @@ class Recall:
     def forget(self, name: str) -> None:
         """Forget a target, of which another run is or was under way: it is looked at again."""
         self._targets.pop(name, None)
+
+    def forget_claimed(self, newest: Mapping[str, int], looked_at: Collection[str] | None) -> None:
+        """Forget targets of which a run has been claimed that comes after the one that is known.
+
+        newest
+            The greatest number claimed, by generation.
+        looked_at
+            The generations of which that is known; None: it is known of all.
+        """
+        for name, known in list(self._targets.items()):
+            generation = known.row.generation
+            unknown = looked_at is not None and generation not in looked_at
+            if unknown or newest.get(generation, 0) > known.row.n:
+                self.forget(name)
 
     def looked(self, last: StateRow) -> StateRow:
         """Return the run that last looked for answers after a model's last run and found none.

@@ -84,6 +84,10 @@ class Fields:
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
 
+    def given(self, name: str) -> bool:
+        """Return whether there is a value, whatever it is."""
+        return self._values.get(name) is not None
+
     def text(self, name: str, most: int | None = None) -> str:
         """Return a text that is not empty, cut off after ``most`` characters."""
         found = self.optional_text(name, most)

@@ -83,10 +83,13 @@ def note_of_ours(note: Any) -> dict[str, Any]:
 
     >>> note_of_ours('{"tapestry": {"n": 2}}'), note_of_ours("by hand"), note_of_ours(None)
     ({'n': 2}, {}, {})
+    >>> note_of_ours('{"tapestry": "by hand"}')
+    {}
     """
     if not note or '"tapestry"' not in str(note):
         return {}
-    return dict(as_map(note).get("tapestry") or {})
+    found = as_map(note).get("tapestry")
+    return found if isinstance(found, dict) else {}
 
 
 def _text(value: str, start: int, follows: re.Pattern[str]) -> tuple[str, int]:

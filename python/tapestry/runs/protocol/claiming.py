@@ -22,7 +22,7 @@ from tapestry.runs.query.relations import plain
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state import claim
-from tapestry.runs.tables.state_row import Position, StateRow
+from tapestry.runs.tables.state_row import AS_A_RUN, Position, StateRow
 from tapestry.runs.tables.target import EMPTY_GENERATION, commits_after, landed
 
 
@@ -49,6 +49,7 @@ def following_row(model: Model, last: StateRow, standing: Standing, after: Posit
         after=after,
         sql=model.sql,
         failed_at=None,
+        written=AS_A_RUN,
     )
 
 
@@ -75,7 +76,7 @@ def claim_run(session: Session, planned: Planned, invocation: Invocation) -> Cla
 
     def take() -> None:
         won = circumstances.again or claim(session, invocation.state_table, row)
-        if not won or (planned.writes_beside and _taken_by_commit(session, row)):
+        if not won or (planned.writes_beside and taken_by_commit(session, row)):
             raise ClaimLostError
         invocation.states.claimed(row)
         crash.point("claimed")
@@ -91,7 +92,7 @@ def _nothing() -> None:
     """Do nothing: n is claimed already."""
 
 
-def _taken_by_commit(session: Session, row: StateRow) -> bool:
+def taken_by_commit(session: Session, row: StateRow) -> bool:
     """Return whether the commit of another run has taken n.
 
     Read after the claim, and before anything is written under n: a run that claims n by its commit

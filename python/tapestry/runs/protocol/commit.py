@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tapestry.errors import ConcurrentRun
+from tapestry.errors import ConcurrentRun, StateMissing
 from tapestry.runs.checks import rejected
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.errors_of_delta import already_exists, folder_in, leftover, lost_race
 from tapestry.runs.engine.session import Session
 from tapestry.runs.protocol import crash
+from tapestry.runs.protocol.claiming import taken_by_commit
 from tapestry.runs.protocol.plan import Planned
 from tapestry.runs.protocol.states import Checked, Committed
 from tapestry.runs.protocol.writing import (
@@ -21,7 +22,14 @@ from tapestry.runs.protocol.writing import (
 from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.state import mark_failed, runs_of
 from tapestry.runs.tables.state_row import StateRow
-from tapestry.runs.tables.target import commits_after, generation_in, landed, look, unknown_table
+from tapestry.runs.tables.target import (
+    CLOSED,
+    commits_after,
+    generation_in,
+    landed,
+    look,
+    unknown_table,
+)
 
 
 def commit(session: Session, checked: Checked) -> Committed:
@@ -112,15 +120,28 @@ def close(session: Session, state_table: str, row: StateRow, columns: int) -> No
     The state is marked first and the transaction (generation, n) of the target taken after that, so
     that a kill in between leaves a run of which is known that it is to be closed, and an execution
     of n that only slept publishes nothing any more.  Raises ConcurrentRun where such a one was
-    faster.
+    faster, StateMissing where n was taken before all that the table's log still tells.
     """
     mark_failed(session, state_table, row)
+    raced = False
     try:
         session.run(failed_sql(row, columns))
     except Exception as error:
         if not lost_race(error):
             raise
-    found = landed(commits_after(session, row.model, row.target.version), row.generation, row.n)
+        raced = True
+    commits = commits_after(session, row.model, row.target.version)
+    found = landed(commits, row.generation, row.n)
+    if found is None and landed(commits, row.generation, CLOSED) is not None:
+        raise concurrent(row)  # what stands beside the table is another generation's by now
+    if found is None and not raced:
+        # Delta has skipped it: the rows of n are there, and would come once more after it.
+        mark_failed(session, state_table, row, failed=False)
+        raise StateMissing(
+            f"run {row.n} of {row.model} may have landed: the log of its table was cleaned up and"
+            " no longer tells",
+            hint="run with --full-refresh; and more often than delta.logRetentionDuration",
+        )
     if found is not None and not found.failed:
         mark_failed(session, state_table, row, failed=False)
         raise concurrent(row)
@@ -135,7 +156,12 @@ def concurrent(row: StateRow) -> ConcurrentRun:
 
 
 def overtaken(session: Session, planned: Planned) -> bool:
-    """Return whether another first run made the table, and removed the shared staged rows."""
+    """Return whether another run landed under the same n, and removed the shared staged rows.
+
+    Of those that claim n first only first runs come so far.
+    """
+    if planned.claims_by_commit:
+        return taken_by_commit(session, planned.row)
     if planned.row.n > 1 or planned.replaces or planned.row.continues:
         return False
     target = look(session, planned.row.model)

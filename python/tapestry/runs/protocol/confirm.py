@@ -54,12 +54,13 @@ def confirm(session: Session, committed: Committed, invocation: Invocation) -> C
             hint="bring the state table back to its newest version (was it restored to an older"
             " one?), or run with --full-refresh",
         )
-    if planned.claims_by_commit:
-        invocation.states.landed(row)
     newest = commits[0].version if commits else row.target.version
     foreign = written_by_others(commits, row.generation)
     if not foreign:  # else the next run has to look, and to refuse it
         invocation.recall.note(KnownTarget(target, row, newest))
+    if planned.claims_by_commit:
+        # After it is noted: who records it may find that it is to be forgotten.
+        invocation.states.landed(row)
     return Confirmed(planned, committed.found, found)
 
 

@@ -105,7 +105,9 @@ class Circumstances:
     attempt
         Which execution of the run before has rejected rows that count; None: unknown.
     last_sql
-        The query of the run before, as its author wrote it; None: there was none.
+        The query of the run before, as its author wrote it; None: there was none, or an earlier
+        version wrote its row. Processes of that version would not know of a run without a claim;
+        the row of a claimed one stops them.
     """
 
     again: bool = False

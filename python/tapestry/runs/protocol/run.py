@@ -242,6 +242,8 @@ def _up_to_the_commit(
     except ClaimLostError:
         raise
     except Exception as error:
+        if planned.claims_by_commit and overtaken(session, planned):
+            raise concurrent(planned.row) from error
         reading.look()
         reason = str(error)[:LONGEST_REASON]
         invocation.log.append(_failed(planned, Findings(), watch, reading, reason))

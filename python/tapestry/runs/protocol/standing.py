@@ -6,8 +6,9 @@ Semantics, sections 3 and 4: rows without state never mean that nothing has run 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
-from tapestry.errors import QueryChanged, StateMissing
+from tapestry.errors import QueryChanged, StateMissing, TargetChanged
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.recall import KnownTarget
 from tapestry.runs.engine.errors_of_delta import files_gone
@@ -21,7 +22,7 @@ from tapestry.runs.protocol.plan import Circumstances
 from tapestry.runs.query.relations import plain
 from tapestry.runs.tables.noted_runs import brought_up
 from tapestry.runs.tables.state import readable, runs_of
-from tapestry.runs.tables.state_row import KEY, StateRow
+from tapestry.runs.tables.state_row import FORMAT, KEY, StateRow
 from tapestry.runs.tables.target import (
     CLOSED,
     EMPTY_GENERATION,
@@ -30,6 +31,7 @@ from tapestry.runs.tables.target import (
     folder_gone,
     landed,
     look,
+    newest_commits,
     refuse_foreign,
 )
 
@@ -75,7 +77,8 @@ class Standing:
     @property
     def circumstances(self) -> Circumstances:
         """The circumstances of its next run."""
-        last = None if self.row is None else self.row.sql
+        row = self.row
+        last = None if row is None or row.written.form < FORMAT else row.sql
         return Circumstances(self.crashed, self.complete_history, self.warm, self.attempt, last)
 
 
@@ -108,6 +111,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
         row, commits = _newest_run(session, model, invocation, target)
     _refuse_copy(model, row, target, commits)
     _refuse_older_state(model, row, commits)
+    _refuse_older_table(session, row, commits)
     rule = model.config.on_target_change
     accepted = refuse_foreign(model.relation, commits, row.generation, rule)
     complete = not commits or commits[-1].version == row.target.version + 1
@@ -119,7 +123,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     if row.failed_at is not None and commit is None:
         # Marked, and no commit of n to be seen: closed long ago, or killed just before that.
         return Standing(target, row if complete else row.undone, version=version, closing=complete)
-    here = row.n == 1 or commit is not None
+    here = row.n == 1 or commit is not None or (row.recorded and not complete)
     if here and closed is None and not accepted:
         invocation.recall.note(KnownTarget(target, row, version))
     found = Standing(target, row, not here, complete, version, attempt=attempt)
@@ -148,12 +152,15 @@ def _newest_run(
     """
     row = _state_of(session, model, invocation, target)
     commits = commits_after(session, model.relation, row.target.version)
-    found = brought_up(row, commits)
+    kept = partial(runs_of, session, invocation.state_table, row.generation)
+    found = brought_up(row, commits, kept)
+    if found.taken:
+        raise found.untold
     if not found.lacking:
         return row, commits
     for lacking in found.lacking:
         invocation.states.landed(lacking)
-    invocation.states.record(session)
+    invocation.states.record(session, ends=False)
     # As it was recorded: its number may have been claimed after this invocation read the state.
     row = _state_of(session, model, invocation, target)
     return row, [one for one in commits if one.version > row.target.version]
@@ -231,6 +238,18 @@ def _refuse_unlike(
             reason = "it goes on from no run that is known"
     if reason:
         readable(OddRow(state_table, tuple((name, getattr(row, name)) for name in KEY), reason))
+
+
+def _refuse_older_table(session: Session, row: StateRow, commits: list[Commit]) -> None:
+    """Refuse a table that is older than the plan of its newest run: it lacks earlier ones, too."""
+    newest = [] if commits or row.n == 1 else newest_commits(session, row.model, 1)
+    if newest and newest[0].version < row.target.version:
+        raise TargetChanged(
+            f"{row.model} is at version {newest[0].version}, and run {row.n} went on from version"
+            f" {row.target.version}: its files are older than its state",
+            hint="bring its newest files back (were they restored from a backup?), or run with"
+            " --full-refresh",
+        )
 
 
 def _refuse_older_state(model: Model, row: StateRow, commits: list[Commit]) -> None:

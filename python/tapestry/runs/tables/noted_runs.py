@@ -15,7 +15,9 @@ up to a version reads the notes since then; one that does not asks the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +35,8 @@ from tapestry.runs.tables.state import ADDED
 from tapestry.runs.tables.state_row import KEY, StateRow, seal_of, values_of, without_rows_beside
 from tapestry.runs.tables.target import Commit, commits_after, landed
 
+RESTORE = "RESTORE"
+"""The operation of a commit that brings back an earlier version of a table."""
 _TOLD = ("target_id", "target_version", "pins", "own", "beside")
 """The values of a row, by column, that the row before it does not tell."""
 LONGEST_NOTE = 20_000
@@ -40,6 +44,8 @@ LONGEST_NOTE = 20_000
 
 Claimed = tuple[str | None, int | None, str | None]
 """A claim: generation, number and id of its run."""
+Rows = Callable[[], Sequence[StateRow]]
+"""Reads the rows of a generation that the state still has, by n (`state.runs_of`)."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +54,52 @@ class BroughtUp:
 
     lacking
         The rows that the state lacks, by n; ``row`` is the last of them, if there are any.
+    taken
+        Another run than ``row`` has taken its number, and nothing tells of that one: ``row`` is
+        the row of a run that has not landed.
     """
 
     row: StateRow
     lacking: tuple[StateRow, ...] = ()
+    taken: bool = False
+
+    @property
+    def untold(self) -> StateMissing:
+        """The error for a number that a run has taken of which nothing tells."""
+        row = self.row
+        return StateMissing(
+            f"run {row.n} of {row.model} was claimed by one process, and the commit of another has"
+            " taken it, of which the state does not tell yet",
+            hint="run again once that process is done: it writes into the state then; or run with"
+            " --full-refresh",
+        )
 
 
-def written_in_note(row: StateRow) -> dict[str, Any] | None:
-    """Return what the note of a run's commit says of its row; None where that is too long."""
+def written_in_note(row: StateRow) -> str | None:
+    """Return what the note of a run's commit says of its row; None where that is too long.
+
+    It is encoded: the text of an option has no backslash then, which would be another text in a
+    session with ``escapedStringLiterals``, and nothing that Spark puts a variable's value for.
+    """
     values = values_of(row)
     told = {name: values[name] for name in _TOLD if values[name] is not None}
-    length = sum(len(str(value)) for value in told.values())
-    if length > LONGEST_NOTE:
-        return None
-    return {**told, "end": micros(row.after.t), "seal": seal_of(row)}
+    text = json.dumps({**told, "end": micros(row.after.t), "seal": seal_of(row)})
+    found = b64encode(text.encode()).decode()
+    return None if len(found) > LONGEST_NOTE else found
 
 
-def brought_up(row: StateRow, commits: Sequence[Commit]) -> BroughtUp:
+def _read_note(text: str) -> dict[str, Any]:
+    """Return what a note says of a row; {} for a text that no run has written."""
+    if len(text) > LONGEST_NOTE:
+        return {}
+    try:
+        found = json.loads(b64decode(text, validate=True))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def brought_up(row: StateRow, commits: Sequence[Commit], rows: Rows) -> BroughtUp:
     """Return the newest run, from the newest row of the state on.
 
     commits
@@ -72,33 +107,50 @@ def brought_up(row: StateRow, commits: Sequence[Commit]) -> BroughtUp:
         tell of each run, the row of the last one before the gap is returned.
     """
     own = landed(commits, row.generation, row.n)
-    overtaken = own is not None and row.n > 1 and not own.failed and own.run_id != row.run_id
-    last: StateRow | None = row
-    if overtaken and row.before is not None:
-        last = _noted(replace(row, after=row.before), own)
-    elif row.failed_at is not None or (own is not None and own.failed):
-        last = None if row.before is None else row.undone
-    if last is None:
-        return BroughtUp(row)
-    lacking = [last] if overtaken else []
-    for commit in reversed(commits):
-        if commit.generation == row.generation and commit.n == last.n + 1:
-            found = _noted(last, commit)
-            if found is None:
-                break
-            lacking.append(found)
-            last = found
-    if not lacking:
-        return BroughtUp(row)
-    if overtaken:
+    taken = own is not None and row.n > 1 and not own.failed and own.run_id != row.run_id
+    last = row
+    if taken:
+        # Of the row only the number counts: its query may be another one.
+        earlier = [one for one in rows() if one.n < row.n]
+        if not earlier:
+            return BroughtUp(row, taken=True)
+        last = earlier[-1]
+    lacking = _following(last, commits)
+    if taken:
         lacking = [without_rows_beside(one, [row.n]) for one in lacking]
+    if not lacking:
+        return BroughtUp(row, taken=taken)
     return BroughtUp(lacking[-1], tuple(lacking))
 
 
-def _noted(last: StateRow, commit: Commit | None) -> StateRow | None:
+def _following(row: StateRow, commits: Sequence[Commit]) -> list[StateRow]:
+    """Return the rows of the runs after one, as far as the notes of their commits tell.
+
+    Whether it has landed, or was closed, is told by the seal of the next one, which was over that.
+    """
+    # Was the state restored along with the table? Then the rows of runs before are to come again.
+    restored = max((one.version for one in commits if one.operation == RESTORE), default=-1)
+    ours = [one for one in reversed(commits) if one.generation == row.generation]
+    told = [one for one in ours if one.version > restored]
+    found = _following_noted(row, told)
+    return found if found or row.before is None else _following_noted(row.undone, told)
+
+
+def _following_noted(row: StateRow, commits: Sequence[Commit]) -> list[StateRow]:
+    found = [row]
+    for commit in commits:
+        if commit.n == found[-1].n + 1:
+            noted = _noted(found[-1], commit)
+            if noted is None:
+                break
+            found.append(noted)
+    return found[1:]
+
+
+def _noted(last: StateRow, commit: Commit) -> StateRow | None:
     """Return the row of a run that goes on from ``last``, by its commit; None: it does not tell."""
-    note: Mapping[str, Any] = {} if commit is None else commit.state
-    if commit is None or commit.failed or not note or commit.run_id is None or commit.n is None:
+    note = _read_note(commit.state)
+    if commit.failed or not note or commit.run_id is None or commit.n is None:
         return None
     identity = RunIdentity(last.model, last.generation, commit.n, commit.run_id)
     following = replace(last, identity=identity, before=last.after, failed_at=None)
@@ -116,10 +168,16 @@ class OtherClaims:
         Generation -> the numbers.
     until
         The version of the state up to which all claims are known; None: it is not known.
+    newest
+        Generation -> the greatest number that was claimed since then, by anybody.
+    looked_at
+        The generations of the runs, where claims of others were not looked at; None: all were.
     """
 
     runs: Mapping[str, Sequence[int]]
     until: Pin | None
+    newest: Mapping[str, int]
+    looked_at: frozenset[str] | None
 
 
 def claims_up_to(session: Session, table: str) -> Pin | None:
@@ -137,15 +195,19 @@ def other_claims(
         The version up to which no claim of these numbers was overlooked.
     """
     now = claims_up_to(session, table)
-    found = _logged(session, table, since, now)
-    if found is None:
-        found = _asked(session, table, rows)
+    logged = _logged(session, table, since, now)
+    found = _asked(session, table, rows) if logged is None else logged
     known = {(row.generation, row.n): row.run_id for row in rows}
     others: dict[str, list[int]] = {}
+    newest: dict[str, int] = {}
     for generation, n, run_id in found:
-        if generation and n and known.get((generation, n), run_id) != run_id:
+        if not generation or not n:
+            continue
+        newest[generation] = max(n, newest.get(generation, 0))
+        if known.get((generation, n), run_id) != run_id:
             others.setdefault(generation, []).append(n)
-    return OtherClaims(others, now)
+    looked_at = frozenset(row.generation for row in rows) if logged is None else None
+    return OtherClaims(others, now, newest, looked_at)
 
 
 def _logged(

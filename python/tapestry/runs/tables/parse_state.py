@@ -19,6 +19,7 @@ from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import (
     FORMAT,
     LONGEST_OWN,
+    AsWritten,
     Position,
     StateRow,
     sealed_values,
@@ -46,7 +47,8 @@ def parse_state(fields: Fields) -> StateRow:
         row = _row(fields, fields.text("kind"), _object(fields, "own"), _object(fields, "last_own"))
         values = sealed_values(row)
         fields.text("seal")  # each row of this format has one
-    return replace(row, sealed=check_seal(fields.optional_text("seal"), values))
+    sealed = check_seal(fields.optional_text("seal"), values)
+    return replace(row, written=AsWritten(sealed, fields.given("recorded_at"), form))
 
 
 def _row(fields: Fields, kind: str, own: dict[str, Any], last_own: dict[str, Any]) -> StateRow:

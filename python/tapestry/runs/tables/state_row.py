@@ -79,6 +79,27 @@ class Position:
 
 
 @dataclass(frozen=True)
+class AsWritten:
+    """The way in which the row of a run was written.
+
+    sealed
+        Its values are those that were claimed: a seal says so. Rows of earlier versions have none.
+    recorded
+        It was written after its run had landed; False: before, as a claim.
+    form
+        The form of the row.
+    """
+
+    sealed: bool = True
+    recorded: bool = False
+    form: int = FORMAT
+
+
+AS_A_RUN = AsWritten()
+"""As runs of this version write it."""
+
+
+@dataclass(frozen=True)
 class StateRow:
     """Run n of a generation: its plan, whether or not it has committed.
 
@@ -103,8 +124,8 @@ class StateRow:
         The generation that was rewound to this one ("": the table was built anew).
     beside
         The kept tables of the target without which a run does not go on, by their suffixes.
-    sealed
-        Its values are those that were claimed: a seal says so. Rows of earlier versions have none.
+    written
+        How it was written.
     """
 
     identity: RunIdentity
@@ -117,7 +138,17 @@ class StateRow:
     failed: tuple[int, ...] = ()
     continues: str = ""
     beside: tuple[str, ...] = ()
-    sealed: bool = field(default=True, compare=False)
+    written: AsWritten = field(default=AS_A_RUN, compare=False)
+
+    @property
+    def sealed(self) -> bool:
+        """Whether a seal says that its values are those that were claimed."""
+        return self.written.sealed
+
+    @property
+    def recorded(self) -> bool:
+        """Whether its run had landed when it was written."""
+        return self.written.recorded
 
     @property
     def model(self) -> str:

@@ -101,10 +101,10 @@ class Commit:
         return str(self.note.get("t", ""))
 
     @property
-    def state(self) -> Mapping[str, Any]:
-        """The values of the run's row of the state that its note tells; {} where it does not."""
+    def state(self) -> str:
+        """The text in its note of the run's row of the state; '' where it has none."""
         found = self.note.get("state")
-        return found if isinstance(found, dict) else {}
+        return found if isinstance(found, str) else ""
 
     @property
     def harmless(self) -> bool:
@@ -327,7 +327,7 @@ def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
         version=version,
         operation=operation,
         generation=generation,
-        n=n if n is None else int(n),
+        n=n if type(n) is int else None,
         run_id=ours.get("run_id"),
         written=Written(
             _count(metrics, "numOutputRows"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 
 from tapestry.errors import StateUnreadable
 from tapestry.names import GENERATION_PROPERTY, STATE_PROPERTY
@@ -15,6 +16,7 @@ from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.pins import Pinned
 from tapestry.runs.tables.noted_runs import brought_up
+from tapestry.runs.tables.state import runs_of
 from tapestry.runs.tables.target import CLOSED, EMPTY_GENERATION, commits_after, landed
 
 
@@ -75,15 +77,23 @@ def _of_state(
             break
     else:
         return None
+    kept = partial(runs_of, session, state_table, generation)
+    if row.target.version > pinned.pin.version and row.n > 1:
+        # It was planned after the version was pinned, and so perhaps were runs before it.
+        runs = [one for one in kept() if one.n == 1 or one.target.version <= pinned.pin.version]
+        if not runs:
+            return None
+        row = runs[-1]
     commits = commits_after(session, name, row.target.version)
-    row = brought_up(row, commits).row
+    commits = [one for one in commits if one.version <= pinned.pin.version]
+    found = brought_up(row, commits, kept)
+    row = found.row
     closed = landed(commits, row.generation, CLOSED)
-    if closed is not None and closed.successor and closed.version <= pinned.pin.version:
+    if closed is not None and closed.successor:
         rewound = invocation.states.of(session, closed.successor, state_table)
         return None if rewound is None else rewound.after.t
     if row.n == 1:
         return row.after.t  # the table's generation stands for its first run
-    found = landed(commits, row.generation, row.n)
-    if row.failed_at is not None or found is None or found.failed:
-        return row.since
-    return row.after.t if found.version <= pinned.pin.version else row.since
+    own = landed(commits, row.generation, row.n)
+    there = own is not None and not own.failed and not found.taken and row.failed_at is None
+    return row.after.t if there else row.since

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.noted_runs import brought_up
-from tapestry.runs.tables.state import readable
+from tapestry.runs.tables.state import readable, runs_of
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import commits_after, landed, look
 
@@ -39,9 +40,9 @@ class Reached:
 
 
 def reached(
-    session: Session, relation: str, states: Mapping[str, StateRow | OddRow] | None
+    session: Session, relation: str, table: str, states: Mapping[str, StateRow | OddRow] | None
 ) -> Reached:
-    """Return how far a model has run; ``states`` is `read_states`.
+    """Return how far a model has run; ``states`` is `read_states` of the state ``table``.
 
     A run whose checks failed does not count: the next one goes on from before it. Raises
     StateUnreadable for a row that no run has written.
@@ -51,10 +52,11 @@ def reached(
     if row is None:
         return Reached()
     commits = commits_after(session, relation, row.target.version)
-    row = brought_up(row, commits).row
+    found = brought_up(row, commits, partial(runs_of, session, table, row.generation))
+    row = found.row
     if row.n == 1:
         return Reached(row.after.t)  # the statement that made the generation is its first run
-    if row.failed_at is not None:
+    if row.failed_at is not None or found.taken:
         return Reached(row.since)
     commit = landed(commits, row.generation, row.n)
     if commit is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import partial
 
 from tapestry.errors import StateUnreadable
 from tapestry.names import MATCHED_AT
@@ -18,12 +19,16 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import plain, read_relations
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.noted_runs import brought_up
+from tapestry.runs.tables.state import runs_of
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import CLOSED, commits_after, landed, look
 
 
 def state_of(session: Session, invocation: Invocation, model: Model) -> StateRow | None:
-    """Return the newest run that the state knows of a model's table; None where there is none."""
+    """Return the newest run that the state knows of a model's table; None where there is none.
+
+    Raises StateMissing for one that another process is about to write into the state.
+    """
     target = look(session, model.relation)
     if target is None or target.generation is None:
         return None
@@ -34,7 +39,11 @@ def state_of(session: Session, invocation: Invocation, model: Model) -> StateRow
     closed = landed(commits, row.generation, CLOSED)
     if closed is not None and closed.successor:
         return invocation.states.of(session, closed.successor)
-    return brought_up(row, commits).row
+    kept = partial(runs_of, session, invocation.state_table, row.generation)
+    found = brought_up(row, commits, kept)
+    if found.taken:
+        raise found.untold
+    return found.row
 
 
 def affected(
