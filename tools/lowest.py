@@ -20,7 +20,7 @@ else:
     import tomli as tomllib
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
-USED = ("local", "compiled", "report", "expectations")
+USED = ("local", "mail", "compiled", "report", "expectations")
 """The extras that run for users; what the tests themselves need is no promise."""
 
 

@@ -103,6 +103,7 @@ def load(
     **sizes: int,
 ) -> None:
     """Load a mailbox or a list archive: each new message becomes a row of the messages table."""
+    _refuse_without_pyarrow()
     from tapestry.mail.append import create_table
 
     limits = Limits(**{name.removeprefix("max_"): value for name, value in sizes.items()})
@@ -128,6 +129,17 @@ def load(
             f"{len(failed)} of {counted(len(files), 'file')} not loaded, for the reasons above",
             hint="the others are loaded; load these again once the reasons are gone",
         )
+
+
+def _refuse_without_pyarrow() -> None:
+    """Raise ConfigurationError where the extra `mail` is not installed."""
+    try:
+        import pyarrow  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            "reading mail needs pyarrow, which is not installed",
+            hint="pip install 'dbt-tapestry[mail]'",
+        ) from error
 
 
 def _check_name(into: str) -> None:
