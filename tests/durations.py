@@ -87,9 +87,13 @@ def processor_seconds() -> float:
 
 
 def _children(process: str) -> Iterator[str]:
-    for listed in Path(f"/proc/{process}/task").glob("*/children"):
+    try:
+        threads = os.listdir(f"/proc/{process}/task")
+    except OSError:  # the process has ended
+        return
+    for thread in threads:
         try:
-            found = listed.read_text().split()
+            found = Path(f"/proc/{process}/task/{thread}/children").read_text().split()
         except OSError:  # the thread has ended
             continue
         for child in found:
