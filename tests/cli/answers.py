@@ -13,11 +13,13 @@ class Answers:
 
     def __init__(self, answers: dict[str, list[tuple[Any, ...]]]) -> None:
         self.answers = answers
+        self.asked: list[str] = []
 
     def run(self, sql: str) -> None:
         raise AssertionError(sql)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        self.asked.append(sql)
         for begin, rows in self.answers.items():
             if sql.replace("`", "").startswith(begin.replace("`", "")):
                 return rows

@@ -72,3 +72,5 @@ def test_how_often_models_run_is_not_known_without_a_log() -> None:
     assert past_intervals(session, "db") == {}
     session = Answers({"SELECT model, percentile": [("db.revenue", 60.0)]})
     assert past_intervals(session, "db") == {"db.revenue": timedelta(minutes=1)}
+    # A statement that Spark refuses would look like a log that is not there.
+    assert "> now() - INTERVAL 90 DAYS)" in session.asked[0]

@@ -201,7 +201,7 @@ def past_intervals(session: Session, schema: str) -> Mapping[str, timedelta]:
             "SELECT model, percentile(gap, 0.5) FROM (SELECT model,"
             " unix_timestamp(ended_at) - lag(unix_timestamp(ended_at))"
             f" OVER (PARTITION BY model ORDER BY ended_at) AS gap FROM {table}"
-            f" WHERE action <> 'failed' AND ended_at > now() - INTERVAL {_DAYS:d} _DAYS)"
+            f" WHERE action <> 'failed' AND ended_at > now() - INTERVAL {_DAYS:d} DAYS)"
             f" WHERE gap IS NOT NULL GROUP BY model HAVING count(*) >= {_ENOUGH:d}"
         )
     except Exception:

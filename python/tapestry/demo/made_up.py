@@ -86,7 +86,7 @@ def _written(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, Path]:
 
 
 def choose_variables(path: Path) -> dict[str, str]:
-    """The busiest list, its _family, busy authors, a common word, a much answered message."""
+    """The busiest list, its family, busy authors, a common word, a much answered message."""
     database = duckdb.connect()
     database.execute(f"create view messages as from read_parquet({standard_string(str(path))})")
 
