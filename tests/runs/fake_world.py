@@ -289,6 +289,16 @@ class _Kind:
         return _Plans(session, model, invocation, standing).plan()
 
 
+def run_twice() -> FakeWorld:
+    """A model that has run twice, up to 8."""
+    made = FakeWorld()
+    made.add((1, 0), (2, 1))
+    made.run(4)
+    made.add((3, 6))
+    made.run(8)
+    return made
+
+
 def instead_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have runs planned without an engine, and rewinds without relations."""
     monkeypatch.setattr(registry, "kind_of", lambda _: _Kind())

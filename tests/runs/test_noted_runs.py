@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 from tests.runs.fake_delta import FakeError
 from tests.runs.fake_session import plain
-from tests.runs.fake_world import SOURCE, STATE, TARGET, FakeWorld, Killed, at, instead_of_spark
+from tests.runs.fake_world import (
+    SOURCE,
+    STATE,
+    TARGET,
+    FakeWorld,
+    Killed,
+    at,
+    instead_of_spark,
+    run_twice,
+)
 from tests.runs.state_rows import ROW, other
 
 from tapestry.errors import ConcurrentRun, StateMissing, TargetChanged
@@ -43,11 +52,7 @@ def _instead_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def world() -> FakeWorld:
     """Two runs, up to 8, and a new row in time."""
-    made = FakeWorld()
-    made.add((1, 0), (2, 1))
-    made.run(4)
-    made.add((3, 6))
-    made.run(8)
+    made = run_twice()
     made.add((4, 9))
     return made
 

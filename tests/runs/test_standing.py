@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.runs.fake_delta import FakeError
-from tests.runs.fake_world import STATE, TARGET, FakeWorld, at, instead_of_spark
+from tests.runs.fake_world import STATE, TARGET, FakeWorld, at, instead_of_spark, run_twice
 
 from tapestry.errors import QueryChanged, StateMissing, StateUnreadable, TargetChanged
 from tapestry.runs.context.recall import Recall
@@ -23,13 +23,7 @@ def _instead_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def world() -> FakeWorld:
-    """A model that has run twice, up to 8."""
-    made = FakeWorld()
-    made.add((1, 0), (2, 1))
-    made.run(4)
-    made.add((3, 6))
-    made.run(8)
-    return made
+    return run_twice()
 
 
 def newest(world: FakeWorld, **changes: Any) -> None:
