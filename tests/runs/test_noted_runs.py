@@ -17,7 +17,6 @@ from tests.runs.fake_world import (
     FakeWorld,
     Killed,
     at,
-    instead_of_spark,
     run_twice,
 )
 from tests.runs.state_rows import ROW, other
@@ -41,12 +40,9 @@ from tapestry.runs.tables.state import claim, read_states, runs_of
 from tapestry.runs.tables.state_row import AsWritten, StateRow
 from tapestry.runs.tables.target import commits_after
 
+pytestmark = pytest.mark.usefixtures("fake_spark")
+
 COMMITS = "INSERT INTO `s`.`target`"
-
-
-@pytest.fixture(autouse=True)
-def _instead_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    instead_of_spark(monkeypatch)
 
 
 @pytest.fixture
@@ -392,7 +388,8 @@ def test_the_first_run_after_an_earlier_version_is_claimed(world: FakeWorld) -> 
 def test_what_was_recorded_has_landed_whatever_the_log_tells(world: FakeWorld) -> None:
     row = row_of(world)
     assert row.recorded
-    assert not brought_up(row, commits_after(world.session, TARGET, 0), list).lacking
+    commits = commits_after(world.session, TARGET, 0)
+    assert not brought_up(world.session, STATE, row, commits).lacking
     world.delta.foreign(TARGET, "OPTIMIZE")
     world.delta.clean_up(TARGET)
     found = world.stand()

@@ -6,7 +6,6 @@ Semantics, sections 3 and 4: rows without state never mean that nothing has run 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 from tapestry.errors import QueryChanged, StateMissing, TargetChanged
 from tapestry.runs.context.invocation import Invocation
@@ -152,8 +151,7 @@ def _newest_run(
     """
     row = _state_of(session, model, invocation, target)
     commits = commits_after(session, model.relation, row.target.version)
-    kept = partial(runs_of, session, invocation.state_table, row.generation)
-    found = brought_up(row, commits, kept)
+    found = brought_up(session, invocation.state_table, row, commits)
     if found.taken:
         raise found.untold
     if not found.lacking:

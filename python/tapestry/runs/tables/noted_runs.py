@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +31,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.parse_state import parse_state
 from tapestry.runs.tables.run_identity import RunIdentity
-from tapestry.runs.tables.state import ADDED
+from tapestry.runs.tables.state import ADDED, runs_of
 from tapestry.runs.tables.state_row import KEY, StateRow, seal_of, values_of, without_rows_beside
 from tapestry.runs.tables.target import Commit, commits_after, landed
 
@@ -44,8 +44,6 @@ LONGEST_NOTE = 20_000
 
 Claimed = tuple[str | None, int | None, str | None]
 """A claim: generation, number and id of its run."""
-Rows = Callable[[], Sequence[StateRow]]
-"""Reads the rows of a generation that the state still has, by n (`state.runs_of`)."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +97,11 @@ def _read_note(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def brought_up(row: StateRow, commits: Sequence[Commit], rows: Rows) -> BroughtUp:
+def brought_up(session: Session, table: str, row: StateRow, commits: Sequence[Commit]) -> BroughtUp:
     """Return the newest run, from the newest row of the state on.
 
+    table
+        The state, which is asked for earlier rows where another run has taken the row's number.
     commits
         Those of the table above the version that ``row`` names, newest first. Where they do not
         tell of each run, the row of the last one before the gap is returned.
@@ -111,7 +111,7 @@ def brought_up(row: StateRow, commits: Sequence[Commit], rows: Rows) -> BroughtU
     last = row
     if taken:
         # Of the row only the number counts: its query may be another one.
-        earlier = [one for one in rows() if one.n < row.n]
+        earlier = [one for one in runs_of(session, table, row.generation) if one.n < row.n]
         if not earlier:
             return BroughtUp(row, taken=True)
         last = earlier[-1]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
 
 from tapestry.errors import StateUnreadable
 from tapestry.names import GENERATION_PROPERTY, STATE_PROPERTY
@@ -77,16 +76,19 @@ def _of_state(
             break
     else:
         return None
-    kept = partial(runs_of, session, state_table, generation)
     if row.target.version > pinned.pin.version and row.n > 1:
         # It was planned after the version was pinned, and so perhaps were runs before it.
-        runs = [one for one in kept() if one.n == 1 or one.target.version <= pinned.pin.version]
+        runs = [
+            one
+            for one in runs_of(session, state_table, generation)
+            if one.n == 1 or one.target.version <= pinned.pin.version
+        ]
         if not runs:
             return None
         row = runs[-1]
     commits = commits_after(session, name, row.target.version)
     commits = [one for one in commits if one.version <= pinned.pin.version]
-    found = brought_up(row, commits, kept)
+    found = brought_up(session, state_table, row, commits)
     row = found.row
     closed = landed(commits, row.generation, CLOSED)
     if closed is not None and closed.successor:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.noted_runs import brought_up
-from tapestry.runs.tables.state import readable, runs_of
+from tapestry.runs.tables.state import readable
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import commits_after, landed, look
 
@@ -52,7 +51,7 @@ def reached(
     if row is None:
         return Reached()
     commits = commits_after(session, relation, row.target.version)
-    found = brought_up(row, commits, partial(runs_of, session, table, row.generation))
+    found = brought_up(session, table, row, commits)
     row = found.row
     if row.n == 1:
         return Reached(row.after.t)  # the statement that made the generation is its first run

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from functools import partial
 
 from tapestry.errors import StateUnreadable
 from tapestry.names import MATCHED_AT
@@ -19,7 +18,6 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import plain, read_relations
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.noted_runs import brought_up
-from tapestry.runs.tables.state import runs_of
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import CLOSED, commits_after, landed, look
 
@@ -39,8 +37,7 @@ def state_of(session: Session, invocation: Invocation, model: Model) -> StateRow
     closed = landed(commits, row.generation, CLOSED)
     if closed is not None and closed.successor:
         return invocation.states.of(session, closed.successor)
-    kept = partial(runs_of, session, invocation.state_table, row.generation)
-    found = brought_up(row, commits, kept)
+    found = brought_up(session, invocation.state_table, row, commits)
     if found.taken:
         raise found.untold
     return found.row
