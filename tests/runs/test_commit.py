@@ -15,20 +15,17 @@ from typing import Any
 import pytest
 from tests.marks import more
 from tests.runs.fake_delta import BrokenError, FakeError
-from tests.runs.fake_world import TARGET, FakeWorld, Killed, instead_of_spark
+from tests.runs.fake_world import TARGET, FakeWorld, Killed
 
 from tapestry.errors import ConcurrentRun, StateMissing, TargetChanged
 from tapestry.runs.engine.errors_of_delta import lost_race
 from tapestry.runs.kinds import registry
 
+pytestmark = pytest.mark.usefixtures("fake_spark")
+
 Act = Callable[[FakeWorld], object]
 NEVER = 99
 COMMITS = "INSERT INTO `s`.`target`"
-
-
-@pytest.fixture(autouse=True)
-def _instead_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    instead_of_spark(monkeypatch)
 
 
 def _fail(world: FakeWorld) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tests.runs.fake_world import TARGET, FakeWorld, at, instead_of_spark
+from tests.runs.fake_world import TARGET, FakeWorld, at
 
 from tapestry.errors import QueryChanged, WindowError
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.registry import prepare
 
-
-@pytest.fixture(autouse=True)
-def _instead_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    instead_of_spark(monkeypatch)
+pytestmark = pytest.mark.usefixtures("fake_spark")
 
 
 @pytest.fixture

@@ -8,17 +8,14 @@ from typing import Any
 
 import pytest
 from tests.runs.fake_delta import FakeError
-from tests.runs.fake_world import STATE, TARGET, FakeWorld, at, instead_of_spark, run_twice
+from tests.runs.fake_world import STATE, TARGET, FakeWorld, at, run_twice
 
 from tapestry.errors import QueryChanged, StateMissing, StateUnreadable, TargetChanged
 from tapestry.runs.context.recall import Recall
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.tables.target import EMPTY_GENERATION
 
-
-@pytest.fixture(autouse=True)
-def _instead_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    instead_of_spark(monkeypatch)
+pytestmark = pytest.mark.usefixtures("fake_spark")
 
 
 @pytest.fixture
