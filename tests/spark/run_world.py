@@ -81,6 +81,25 @@ def make_old(world: World, table: str, days: float = 8) -> None:
 
 
 @dataclass
+class Counting:
+    """A session that keeps what it is asked."""
+
+    session: Session
+    asked: list[str] = field(default_factory=list)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        self.asked.append(sql)
+        return self.session.rows(sql)
+
+    def run(self, sql: str) -> None:
+        self.asked.append(sql)
+        self.session.run(sql)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.session, name)
+
+
+@dataclass
 class World:
     """One schema with the table ``messages``; every ``invoke`` is an invocation of its own."""
 

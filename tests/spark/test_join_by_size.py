@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.spark.run_world import World
+from tests.spark.run_world import Counting, World
 
 from tapestry.cli.explanation import Explanation, explain_model
 from tapestry.errors import ConfigurationError
@@ -19,25 +19,6 @@ QUERY = (
     "select m.id, e.id as e, s.id as s from {s}.messages m, {s}.events e, {s}.shops s"
     " where e.parent = m.id and s.id = m.parent"
 )
-
-
-@dataclass
-class Counting:
-    """A session that keeps what it is asked."""
-
-    session: Session
-    asked: list[str] = field(default_factory=list)
-
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        self.asked.append(sql)
-        return self.session.rows(sql)
-
-    def run(self, sql: str) -> None:
-        self.asked.append(sql)
-        self.session.run(sql)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.session, name)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import datetime, timezone
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -17,6 +17,7 @@ from dbt_common.invocation import get_invocation_id
 from dbt.adapters.tapestry.answer_settings import LOSING, ZONE, effective, unusual
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
+from tapestry.folders import cache_folder
 from tapestry.names import (
     CHECKS_TABLE,
     MEMORIES_TABLE,
@@ -41,6 +42,7 @@ _lock = Lock()
 _known: dict[tuple[str, str], Invocation] = {}
 _entries: dict[tuple[str, str], list[Any]] = {}
 _recall = Recall()
+_learnt = cache(_recall.quiet.read)
 
 
 def current_invocation(
@@ -61,6 +63,7 @@ def current_invocation(
             while len(_known) >= KEPT:
                 del _known[next(iter(_known))]
             state = f"{schema}.{STATE_TABLE}"
+            _with_kept(_learnt)
             _known[key] = Invocation(key[0], clock, state, zone, _recall, settings)
         return _known[key]
 
@@ -200,6 +203,19 @@ def keep_noted_memories(adapter: Any) -> None:
                 logger.debug(f"{deed.action} {deed.wanted.name} in {deed.seconds:.1f} s")
     except Exception as error:
         logger.warning(f"the memories in {key[1]} were not kept: {error}")
+
+
+def keep_quiet_times() -> None:
+    """Keep, for later processes, up to when nothing happens to a model (``context/quiet.py``)."""
+    _with_kept(_recall.quiet.write)
+
+
+def _with_kept(use: Callable[[Path], None]) -> None:
+    """Let a function use the folder of what is kept between processes, where there is one."""
+    try:
+        use(cache_folder())
+    except (ConfigurationError, OSError) as error:
+        logger.debug(f"nothing is kept between processes: {error}")
 
 
 def release_shared(adapter: Any) -> None:

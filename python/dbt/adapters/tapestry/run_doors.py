@@ -14,6 +14,7 @@ from dbt.adapters.tapestry.deliveries import deliver_noted, note_sinks
 from dbt.adapters.tapestry.invocations import (
     current_invocation,
     keep_noted_memories,
+    keep_quiet_times,
     refuse_other_settings,
     release_shared,
     write_runs,
@@ -162,6 +163,7 @@ class RunDoors(metaclass=AdapterMeta):
             look_at_queues(self)
             deliver_noted(self)
             keep_noted_memories(self)
+            keep_quiet_times()
         finally:
             release_shared(self)
         super().cleanup_connections()  # type: ignore[misc]

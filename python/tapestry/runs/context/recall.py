@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from tapestry.runs.context.quiet import QuietTimes
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.sources.pins import Pin, Pinned
 from tapestry.runs.tables.state_row import StateRow
@@ -38,13 +39,15 @@ class Recall:
     claims
         The version of each state table up to which no claim of another process was overlooked:
         none of the known targets has an unknown claim below it.
+    quiet
+        Up to when nothing happens to a model unless a source changes.
     """
 
     claims: dict[str, Pin] = field(default_factory=dict)
+    quiet: QuietTimes = field(default_factory=QuietTimes)
     _targets: dict[str, KnownTarget] = field(default_factory=dict)
     _sources: dict[tuple[str, str], tuple[Glance, Pinned]] = field(default_factory=dict)
     _looked: dict[tuple[str, int], StateRow] = field(default_factory=dict)
-    _quiet: dict[Hashable, datetime | None] = field(default_factory=dict)
     _rewritings: dict[Hashable, Rewriting] = field(default_factory=dict)
     _analysed: dict[Hashable, bool] = field(default_factory=dict)
     _changes: dict[Hashable, Any] = field(default_factory=dict)
@@ -114,15 +117,6 @@ class Recall:
     def note_source(self, name: str, zone: str, then: Glance, pinned: Pinned) -> None:
         """Note the description of a source; ``then`` was read before ``pinned``."""
         self._sources[(name, zone)] = (then, pinned)
-
-    def quiet(self, key: Hashable) -> tuple[bool, datetime | None]:
-        """Return whether and until when nothing happens by time alone (None: for ever)."""
-        return (key in self._quiet, self._quiet.get(key))
-
-    def note_quiet(self, key: Hashable, until: datetime | None) -> None:
-        """Note that nothing becomes an answer before ``until`` unless a source changes."""
-        _bound(self._quiet)
-        self._quiet[key] = until
 
     def rewriting(self, key: Hashable) -> Rewriting | None:
         """Return the rewriting of a query over a catalog, if this process made it before."""

@@ -25,7 +25,7 @@ from tapestry.runs.protocol.plan import CloseRun, Decided, Leftover, Nothing, Pl
 from tapestry.runs.query.settings import grown_otherwise, refuse_grown_otherwise, same_query
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
 from tapestry.runs.sources.earlier_pins import AsRead
-from tapestry.runs.tables.state_row import Position, StateRow
+from tapestry.runs.tables.state_row import Position, StateRow, seal_of
 
 
 class Decision(Planning):
@@ -142,12 +142,12 @@ class Decision(Planning):
     def due_by_time(self, query: Query, last: StateRow) -> datetime | None:
         """Return the first instant after the last run at which time alone may bring an answer.
 
-        None: never. It depends on the pins only, so a warm process computes it once.
+        None: never. It depends on that run and the configuration only, so it is asked for once.
         """
-        invocation, key = self.invocation, (last.generation, last.n, last.after.t)
-        known, due = invocation.recall.quiet(key)
-        if known:
-            return due
+        invocation, key = self.invocation, f"{seal_of(last)} {self.model.config!r}"
+        quiet, due = invocation.recall.quiet, None
+        if quiet.known(key):
+            return quiet.until(key)
         query, scans = as_read_by(self.session, self.model, invocation, query, last)
         bounds = query.rewriting.bounds(last.after.t, last.after.t, scans)
         if bounds:
@@ -155,5 +155,5 @@ class Decision(Planning):
             ((least,),) = self.session.rows(f"SELECT unix_micros(array_min(array({listed})))")
             # Beyond the year 9999 the passing of time brings nothing: no run gets there.
             due = None if least is None else from_micros(int(least))
-        invocation.recall.note_quiet(key, due)
+        quiet.note(key, due)
         return due

@@ -62,7 +62,7 @@ class Derived:
             state, row = invocation.state_table, standing.row
             rules = rules_of_writers(session, invocation, model)
             depends = all_read(session, model, state, row, text, rules)
-            if depends is not None and invocation.recall.quiet(depends)[0]:
+            if depends is not None and invocation.recall.quiet.known(depends):
                 return Nothing(model, invocation.clock.instant)
             if others := written_by_others(session, model, row):
                 told.append(others)
@@ -75,7 +75,7 @@ class Derived:
                 if found is not None and found.status != PASS:
                     told.append(f"{found.name}: {found.details.get('message', '')}")
                 if depends is not None and not told and compared(found):
-                    invocation.recall.note_quiet(depends, None)
+                    invocation.recall.quiet.note(depends, None)
                 if found is None or not found.blocks:
                     return Nothing(model, invocation.clock.instant, Told(tuple(told)))
             standing = stand(session, model, invocation, refresh=True)

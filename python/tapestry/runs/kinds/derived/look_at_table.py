@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from tapestry.runs.checks.checks import PASS, CheckResult, Findings
 from tapestry.runs.context.invocation import Invocation
@@ -54,7 +54,7 @@ def built_beside(session: Session, model: Model, built: StateRow) -> str:
 def all_read(
     session: Session, model: Model, state: str, row: StateRow, text: DerivedText,
     rules: Sequence[str],
-) -> Hashable | None:  # fmt: skip
+) -> str | None:  # fmt: skip
     """Identify all that the looks at a table depend on; None: on the clock too.
 
     These are its query, and the newest commits of the table, of its sources, its actions' batches
@@ -66,7 +66,7 @@ def all_read(
     seen = [(name, look(session, name)) for name in (model.relation, *beside, *rules)]
     newest = [(name, one and (one.table_id, one.version, one.last_commit)) for name, one in seen]
     pins = sorted((name, one.pin) for name, one in text.relations.tables.items())
-    return (row.generation, text.canonical, repr(model.config), *newest, *pins)
+    return repr((row.generation, text.canonical, model.config, *newest, *pins))
 
 
 def look_at_table(
