@@ -97,6 +97,35 @@ def test_a_slow_execution_publishes_nothing_after_its_run_was_closed(
     assert [row[0] for row in rejected(world)] == [4]
 
 
+@pytest.mark.parametrize("refresh", [False, True], ids=["a run", "another refresh"])
+def test_nothing_removes_what_a_refresh_is_writing(
+    world: World, monkeypatch: pytest.MonkeyPatch, refresh: bool
+) -> None:
+    """Its rejected rows stand there before its table does; a run that lands meanwhile tidies up.
+
+    Another refresh takes them for left over: of the two, one lands.
+    """
+    model = world.model(ALL, expectations=[{**NOT_B, "on_violation": "drop"}])
+    world.run(model, 4)
+    world.add((4, "b", None, 6), (5, "c", None, 7))
+    slow, other = world.invocation(10), World(world.session, world.schema)
+    planned = prepare(world.session, model, slow, full_refresh=True)
+
+    def meanwhile(here: str) -> None:
+        if here == "rejected":
+            monkeypatch.undo()
+            assert other.run(model, 8, full_refresh=refresh).action in ("append", "create")
+
+    monkeypatch.setattr("tapestry.runs.protocol.crash.point", meanwhile)
+    if refresh:
+        with pytest.raises(ConcurrentRun, match="committed first"):
+            execute(world.session, planned, slow)
+    else:
+        execute(world.session, planned, slow)
+    assert ids(world.answers()) == [1, 3, 5]
+    assert [row[0] for row in rejected(world)] == [2, 4]
+
+
 def test_a_crashed_run_whose_columns_the_expectations_do_not_know(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

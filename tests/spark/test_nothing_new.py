@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.spark.run_world import UNANSWERED, Counting, World, at
+from tests.spark.run_world import ALL, UNANSWERED, Counting, World, at
+from tests.spark.test_maintained import Shop
 
 from tapestry.runs.context.recall import Recall
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.registry import prepare
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.plan import Decided, Nothing
 
@@ -61,3 +63,30 @@ def test_a_row_or_another_configuration_is_not_overlooked(world: World, tmp_path
     decided, _ = processes.plan(model, 14)
     assert decided.action == "append"
     assert decided.t == at(14)
+
+
+@pytest.mark.parametrize("kind", ["continuous", "maintained"])
+def test_a_run_that_began_before_a_faster_one_adds_nothing(
+    world: World, session: Session, schema: str, kind: str
+) -> None:
+    """It has pinned its sources, and another process reads newer versions of them before it does.
+
+    To go on from there would take a maintained table back, and give a continuous one rows twice.
+    """
+    model = world.model(ALL)
+    if kind == "maintained":
+        model = Shop(session, schema).maintained(ALL)
+    world.run(model, 6)
+    slow = replace(world.invocation(12), recall=Recall())
+    slow.pins.of(session, f"{schema}.messages")
+    world.add((4, "c", None, 7))
+    world.run(model, 10)
+    decided = prepare(session, model, slow)
+    assert isinstance(decided, Nothing)
+    (warning,) = decided.told.warnings
+    assert f"the last run has read version 2 of {schema}.messages" in warning
+    world.add((5, "c", None, 13))
+    world.run(model, 20)
+    assert session.rows(f"select id from {schema}.target order by id") == [
+        (i,) for i in range(1, 6)
+    ]

@@ -166,7 +166,8 @@ def tidy(
 ) -> None:
     """Remove the rows that no longer count once run ``n`` of the generation has landed.
 
-    With ``since``, also those that runs before that one rejected.
+    With ``since``, also those that runs before that one rejected. Those of other generations stay
+    (`remove_others`).
 
     ``attempt`` is the execution of n that landed, "" one without rejected rows (its checks failed,
     or it had none), None unknown.
@@ -181,8 +182,19 @@ def tidy(
     gone: str = marks.gone(generation, n, since=since)
     if attempt is not None:
         execution = identifier(known["attempt"])
-        gone += f" OR ({marks.number} = {n} AND {execution} <> {string(attempt)})"
+        this = f"{marks.generation} = {string(generation)} AND {marks.number} = {n}"
+        gone += f" OR ({this} AND {execution} <> {string(attempt)})"
     remove_rows(session, name, gone)
+
+
+def remove_others(session: Session, row: StateRow) -> None:
+    """Remove the rows of other generations: that of the row has just taken their place.
+
+    Later on they stay: a refresh may be writing some, which count once it has landed.
+    """
+    known = _there(session, row.model)
+    if known is not None:
+        remove_rows(session, rejected_name(row.model), _marks(known).of_others(row.generation))
 
 
 def _rows(

@@ -38,6 +38,8 @@ def commit(session: Session, checked: Checked) -> Committed:
     for text in planned.ready:
         session.run(text)
     crash.point("ready")
+    if planned.replaces and planned.writes_beside:
+        _refuse_made_anew(session, planned.row)
     goes_on = planned.row.before is None and planned.action != Creation.action
     if goes_on:
         _refuse_moved(session, planned.row)
@@ -45,6 +47,17 @@ def commit(session: Session, checked: Checked) -> Committed:
     if goes_on:
         _name(session, planned)
     return Committed(planned, checked.found)
+
+
+def _refuse_made_anew(session: Session, row: StateRow) -> None:
+    """Raise ConcurrentRun where another generation was made since this one was planned.
+
+    It has removed the rows beside the table that this one has written by now.
+    """
+    for one in commits_after(session, row.model, row.target.version):
+        made = one.successor or (one.generation if one.n == 1 else "")
+        if made and made != row.generation:
+            raise concurrent(row)
 
 
 def _refuse_moved(session: Session, row: StateRow) -> bool:

@@ -73,8 +73,10 @@ def settle(session: Session, confirmed: Confirmed) -> None:
     again = planned.circumstances.again or planned.replaces
     if again or anew or mark not in (None, found.attempt):
         rejected.tidy(session, row.model, row.generation, row.n, mark, anew)
+    if planned.replaces:
+        rejected.remove_others(session, row)
     if planned.replaces or any(rows.tidies for rows in planned.before.beside):
-        beside_target.tidy(session, row, row.n)
+        beside_target.tidy(session, row, row.n, made=planned.replaces)
     try:
         if found.staged is not None:
             staging.drop(session, found.staged)

@@ -35,7 +35,8 @@ def finish(session: Session, row: StateRow) -> None:
     if target.generation != row.generation:
         _name(session, row)
     rejected.tidy(session, row.model, row.generation, row.n, "")
-    beside_target.tidy(session, row, row.n)
+    rejected.remove_others(session, row)
+    beside_target.tidy(session, row, row.n, made=True)
 
 
 def _name(session: Session, row: StateRow) -> None:

@@ -30,12 +30,15 @@ def groups_of(row: StateRow) -> tuple[int, str] | None:
     return None
 
 
-def tidy(session: Session, row: StateRow, n: int) -> None:
-    """Remove the rows that no longer count once run ``n`` of the row's generation is over."""
+def tidy(session: Session, row: StateRow, n: int, made: bool = False) -> None:
+    """Remove the rows that no longer count once run ``n`` of the row's generation is over.
+
+    ``made`` as in ``KeptTable.tidy``.
+    """
     groups = groups_of(row)
     for table in TABLES:
         since = groups[0] if groups is not None and table is GROUPS else 0
-        table.tidy(session, row, n, since)
+        table.tidy(session, row, n, since, made)
 
 
 def carry(session: Session, row: StateRow, newest: StateRow, erased: str = "") -> None:

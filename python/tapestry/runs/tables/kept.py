@@ -65,15 +65,19 @@ class Marks:
     def gone(self, generation: str, n: int, failed: Sequence[int] = (), since: int = 0) -> Sql:
         """Return the condition that a row can never count again once run n of a generation is over.
 
-        With ``since``, also for rows of runs before that one. Simple comparisons, so that file
-        statistics tell that there is nothing to remove.
+        It is about rows of this generation; with ``since``, also about those of runs before that
+        one. Simple comparisons, so that file statistics tell that there is nothing to remove.
         """
-        gone = f"{self.generation} <> {string(generation)} OR {self.number} > {n:d}"
+        gone = f"{self.number} > {n:d}"
         if since:
             gone += f" OR {self.number} < {since:d}"
         if failed:
             gone += f" OR {self.number} IN ({_listed(failed)})"
-        return Sql(gone)
+        return Sql(f"{self.generation} = {string(generation)} AND ({gone})")
+
+    def of_others(self, generation: str) -> Sql:
+        """Return the condition that a row is of another generation."""
+        return Sql(f"{self.generation} <> {string(generation)}")
 
 
 MARKS = Marks(identifier(GENERATION), identifier(NUMBER))
@@ -188,14 +192,20 @@ class KeptTable:
         written = f"SELECT {string(run.generation)}, {run.n}L, * FROM (\n{select}\n)"
         self._insert(session, run, list(self.columns), written)
 
-    def tidy(self, session: Session, row: StateRow, n: int, since: int = 0) -> None:
+    def tidy(
+        self, session: Session, row: StateRow, n: int, since: int = 0, made: bool = False
+    ) -> None:
         """Remove rows that can never count again once run ``n`` of the row's generation is over.
 
-        With ``since``, also those of runs before that one.
+        With ``since``, also those of runs before that one. ``made``: the generation has just taken
+        the place of the one before, so that rows of all others go as well. Later on they stay: a
+        refresh may be writing some, which count once it has landed.
         """
         if not self.there(session, row.model):
             return
-        gone = MARKS.gone(row.generation, n, row.failed, since)
+        gone: str = MARKS.gone(row.generation, n, row.failed, since)
+        if made:
+            gone = f"{MARKS.of_others(row.generation)} OR {gone}"
         remove_rows(session, self.table_of(row.model), gone)
 
     def carry_over(
