@@ -133,6 +133,19 @@ def test_dataclasses_and_imports_of_runs_are_few() -> None:
     assert not found
 
 
+def test_tests_import_public_names_only() -> None:
+    """What a test asks for is the face of a module: it stays when its inside changes."""
+    found = {
+        _named(path, node.lineno)
+        for path in _tracked("tests/*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for one in node.names
+        if one.name.startswith("_") and not one.name.startswith("__")
+    }
+    assert not found
+
+
 QUESTIONS = ("What", "Which", "Whose", "Where", "Of", "Nothing", "How")
 
 

@@ -18,7 +18,7 @@ pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
 sys.path.insert(0, str(Path(__file__).parent))
 
 from standalone import cluster
-from test_servers import CONNECT, THRIFT, _free_port, server
+from test_servers import CONNECT, THRIFT, free_port, server
 from there import DBT
 
 from tapestry.demo.generator import write_messages
@@ -107,7 +107,7 @@ def _way(way: str, root: Path) -> Iterator[dict[str, Any]]:
         with cluster(root) as url:
             yield {"method": "session", "master": url, "server_side_parameters": MEMORY}
         return
-    port = _free_port()
+    port = free_port()
     kind = "hadoop.hive.server2.thrift" if way == "thrift" else "connect.grpc.binding"
     host = f"spark.{kind}.bind.host" if way == "thrift" else f"spark.{kind}.address"
     settings = {f"spark.{kind}.port": str(port), host: "127.0.0.1", "spark.driver.memory": "1g"}

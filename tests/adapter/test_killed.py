@@ -23,7 +23,7 @@ pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
 sys.path.insert(0, str(Path(__file__).parent))
 
 from standalone import cluster
-from test_servers import CONNECT, THRIFT, _free_port, server
+from test_servers import CONNECT, THRIFT, free_port, server
 from there import RIGHT, make_project
 
 pytestmark = pytest.mark.spark
@@ -136,7 +136,7 @@ def _over_thrift(port: int) -> Server:
 
 @pytest.mark.parametrize("way", ["connect", "thrift"])
 def test_a_client_and_a_server_killed(way: str, tmp_path: Path) -> None:
-    port = _free_port()
+    port = free_port()
     there = _over_connect(port) if way == "connect" else _over_thrift(port)
     settings = {"spark.driver.memory": "1g", **there.settings}
     make_project(

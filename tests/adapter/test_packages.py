@@ -12,7 +12,12 @@ import sqlglot
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.spark.relation import SparkRelation
 
-from dbt.adapters.tapestry.packages import _like, prefer_own_macros, relations_like, tables_sql
+from dbt.adapters.tapestry.packages import (
+    ilike_matcher,
+    prefer_own_macros,
+    relations_like,
+    tables_sql,
+)
 
 NAMES = ["", "a", "A", "ab", "a_b", "a%b", "axb", "b", "ä", "Ä_1", "a\nb", "a.b", "[a]", "a\\b"]
 PATTERNS = ["", "%", "_", "a%", "A_B", "%b", "a\\_b", "a\\%b", "ä%", "a.b", "[a]", "a\\\\b"]
@@ -27,7 +32,7 @@ def test_patterns_mean_what_ilike_means(pattern: str) -> None:
     expected = [answer == [(True,)] for answer in answers]
     if not pattern:
         expected = [False] * len(NAMES)
-    assert [_like(pattern)(name) for name in NAMES] == expected
+    assert [ilike_matcher(pattern)(name) for name in NAMES] == expected
 
 
 def _found(*names: str) -> list[Any]:

@@ -20,7 +20,7 @@ pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
 sys.path.insert(0, str(Path(__file__).parent))
 
 from reached import Reached
-from test_servers import THRIFT, _free_port, server
+from test_servers import THRIFT, free_port, server
 
 from dbt.adapters.tapestry.answer_settings import ANSI, ZONE, unusual
 from dbt.adapters.tapestry.session import DbtSession
@@ -117,7 +117,7 @@ def ways(
     embedded: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, dict[str, Any]]]:
     """How the server is reached, by the name of the way."""
-    thrift, connect = _free_port(), _free_port()
+    thrift, connect = free_port(), free_port()
     settings = {
         **OTHERWISE,
         "spark.driver.memory": "1g",

@@ -36,7 +36,7 @@ SETTINGS = {
 }
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]
@@ -97,7 +97,7 @@ def check(root: Path, main: str, port: int, settings: dict[str, str], output: An
 
 def test_two_runs_over_thrift(tmp_path: Path) -> None:
     pytest.importorskip("pyhive", reason="dbt-spark[PyHive] is not installed")
-    port = _free_port()
+    port = free_port()
     settings = {
         "spark.hadoop.hive.server2.thrift.port": str(port),
         "spark.hadoop.hive.server2.thrift.bind.host": "127.0.0.1",
@@ -108,7 +108,7 @@ def test_two_runs_over_thrift(tmp_path: Path) -> None:
 
 def test_two_runs_over_connect(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
-    port = _free_port()
+    port = free_port()
     settings = {
         "spark.connect.grpc.binding.port": str(port),
         "spark.connect.grpc.binding.address": "127.0.0.1",

@@ -11,7 +11,7 @@ from tests.delivery.world import World, at
 
 from tapestry.delivery import line as module
 from tapestry.delivery import rows as rows_module
-from tapestry.delivery.cursors import Batch, _tidy
+from tapestry.delivery.cursors import Batch, drop_old_batches
 
 FILE = {"name": "archive", "to": "file", "path": "out"}
 
@@ -264,5 +264,5 @@ def test_of_two_that_drop_old_batches_at_once_none_minds(
 
     batch = Batch("db.model", "ops", 100, "g1", at(0), at(10), "life")
     with caplog.at_level("DEBUG", logger="tapestry"):
-        _tidy(SimpleNamespace(run=lose), "db.tapestry_deliveries", batch)  # type: ignore[arg-type]
+        drop_old_batches(SimpleNamespace(run=lose), "db.tapestry_deliveries", batch)  # type: ignore[arg-type]
     assert [(said.levelname, said.args is not None) for said in caplog.records] == [("DEBUG", True)]

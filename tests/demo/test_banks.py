@@ -14,7 +14,7 @@ from tapestry.demo.archive import Archive
 from tapestry.demo.made_up import made_up_transfers
 from tapestry.demo.play import WITH_SEEDS
 from tapestry.demo.tables import SEEDS
-from tapestry.demo.transfers import _names
+from tapestry.demo.transfers import bank_names
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
 
 from .archives import ROOT
@@ -47,7 +47,7 @@ def test_values_keep_their_types(archive: Archive) -> None:
     assert [sum(value is None for value in column) for column in zip(*rows, strict=True)] == [
         *(0, 1, 1, 1)
     ]
-    names = _names()
+    names = bank_names()
     for aba, name, *_ in rows:
         assert len(aba) == 9
         assert name in (None, names[int(aba)].as_py())

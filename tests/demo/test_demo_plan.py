@@ -14,11 +14,11 @@ from tapestry.demo.__main__ import (
     SHOWN,
     TRADING,
     TRANSFERS,
-    _chosen,
-    _example,
-    _plan,
-    _plan_of_shop,
-    _plan_of_trading,
+    chosen_models,
+    shown_model,
+    told_of_messages,
+    told_of_shop,
+    told_of_trading,
 )
 from tapestry.demo.archive import EXPECTED
 
@@ -26,16 +26,16 @@ from .archives import ROOT
 
 
 def test_the_default_is_the_shop() -> None:
-    assert _chosen(None, None) == _chosen("shop", None) == list(SHOP)
+    assert chosen_models(None, None) == chosen_models("shop", None) == list(SHOP)
     assert len(SHOP) == 4
     with pytest.raises(click.UsageError, match="run together"):
-        _chosen(f"liked,{SHOP[0]}", None)
+        chosen_models(f"liked,{SHOP[0]}", None)
     with pytest.raises(click.UsageError, match="run together"):
-        _chosen("shop", Path("messages.parquet"))
+        chosen_models("shop", Path("messages.parquet"))
 
 
 def test_the_board_is_small() -> None:
-    assert _chosen("bboard", None) == list(SHOWN)
+    assert chosen_models("bboard", None) == list(SHOWN)
     assert len(SHOWN) in (3, 4)
 
 
@@ -49,19 +49,19 @@ def test_the_board_does_without_great_expectations() -> None:
 
 
 def test_the_rest() -> None:
-    assert _chosen("all", None) == sorted(path.stem for path in EXPECTED.glob("*.sql"))
-    assert {*SHOWN} < {*OF_A_FILE} < {*_chosen("all", None)}
+    assert chosen_models("all", None) == sorted(path.stem for path in EXPECTED.glob("*.sql"))
+    assert {*SHOWN} < {*OF_A_FILE} < {*chosen_models("all", None)}
     for models in (None, "bboard"):
-        assert _chosen(models, Path("messages.parquet")) == list(OF_A_FILE)
-    assert _chosen("transfers", None) == list(TRANSFERS)
-    assert _chosen("liked,q4_unanswered", None) == ["liked", "q4_unanswered"]
+        assert chosen_models(models, Path("messages.parquet")) == list(OF_A_FILE)
+    assert chosen_models("transfers", None) == list(TRANSFERS)
+    assert chosen_models("liked,q4_unanswered", None) == ["liked", "q4_unanswered"]
     with pytest.raises(click.UsageError):
-        _chosen(f"liked,{TRANSFERS[0]}", None)
+        chosen_models(f"liked,{TRANSFERS[0]}", None)
 
 
 @pytest.mark.parametrize("models", [None, "bboard", "transfers", "trading", "liked"])
 def test_a_model_is_shown_first(models: str | None) -> None:
-    assert (ROOT / f"models/{_example(_chosen(models, None))}.sql").exists()
+    assert (ROOT / f"models/{shown_model(chosen_models(models, None))}.sql").exists()
 
 
 @pytest.mark.parametrize(
@@ -71,24 +71,24 @@ def test_a_model_is_shown_first(models: str | None) -> None:
 def test_it_says_what_it_does_and_how_long_that_takes(
     models: int, runs: int, at_once: bool, said: str
 ) -> None:
-    text = " ".join(_plan(models, runs, at_once=at_once))
+    text = " ".join(told_of_messages(models, runs, at_once=at_once))
     assert text.startswith(f"{runs} runs of {models} models")
     assert said in text
     assert ("one run over everything" in text) is at_once
 
 
 def test_the_shop_says_how_long_it_takes() -> None:
-    text = " ".join(_plan_of_shop(3))
+    text = " ".join(told_of_shop(3))
     assert text.startswith("3 runs of 4 models")
     assert "about 76 s" in text
 
 
 def test_the_market_is_run_together() -> None:
-    assert _chosen("trading", None) == list(TRADING)
+    assert chosen_models("trading", None) == list(TRADING)
     assert {"do_comps", "compute_options", "comp_prices3"} < set(TRADING)
     for models, data in ((f"liked,{TRADING[0]}", None), ("trading", Path("messages.parquet"))):
         with pytest.raises(click.UsageError, match="run together"):
-            _chosen(models, data)
-    text = " ".join(_plan_of_trading(2))
+            chosen_models(models, data)
+    text = " ".join(told_of_trading(2))
     assert text.startswith("2 runs of rules and actions")
     assert "about 101 s" in text

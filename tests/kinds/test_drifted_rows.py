@@ -9,7 +9,7 @@ import duckdb
 import pytest
 import sqlglot
 
-from tapestry.cli.verify import _of_derived
+from tapestry.cli.verify import derived_told
 from tapestry.errors import ConfigurationError
 from tapestry.runs.kinds.action.recompute import Recompute, recompute_mark
 from tapestry.runs.kinds.action.statement import statements_in, tables_read, written_tables
@@ -101,12 +101,12 @@ def test_the_macro_stands_for_a_statement() -> None:
 
 def test_what_was_found_is_told() -> None:
     row = {"model": "d", "check": "drift", "status": "pass", "checked_rows": 3}
-    assert _of_derived(row) == (
+    assert derived_told(row) == (
         "d: as its query says, for what its actions have done (3 rows looked at)"
     )
-    assert "nothing to compare it with: why" in _of_derived({**row, "not_compared": "why"})
-    assert "NOT as its query says: bad" in _of_derived({**row, "status": "fail", "message": "bad"})
-    assert "not be compared: bad" in _of_derived({**row, "status": "error", "message": "bad"})
+    assert "nothing to compare it with: why" in derived_told({**row, "not_compared": "why"})
+    assert "NOT as its query says: bad" in derived_told({**row, "status": "fail", "message": "bad"})
+    assert "not be compared: bad" in derived_told({**row, "status": "error", "message": "bad"})
 
 
 def test_a_key_is_one_of_the_columns() -> None:

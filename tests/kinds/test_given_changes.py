@@ -9,7 +9,7 @@ import duckdb
 import pytest
 import sqlglot
 
-from dbt.adapters.tapestry.tested_rules import _GivenTables
+from dbt.adapters.tapestry.tested_rules import GivenTables
 from tapestry.errors import CannotPair, ConfigurationError
 from tapestry.instants import now_utc
 from tapestry.quoting import Sql, authored
@@ -82,7 +82,7 @@ def bound(given: dict[str, str], sql: str = COMPS, **config: Any) -> list[tuple[
     session = InDuckDB()
     rows = {name: Sql(select) for name, select in given.items()}
     invocation = Invocation("test", Clock(now_utc(), True), "tapestry_state", "UTC")
-    invocation.pins = _GivenTables(rows, CALLED)
+    invocation.pins = GivenTables(rows, CALLED)
     parsed = parse_config("rule", {"when": "updated price", "key": "symbol", **config})
     model = Model("r", "s.r", authored(sql), parsed, {}, "models/r.sql", materialized="rule")
     text = rows_of_test(session, model, invocation, GivenRows(rows, CALLED))

@@ -70,7 +70,7 @@ def _any_branch_will_do(patch: pytest.MonkeyPatch) -> None:
             return known(filters, branch, frame)
         kinds = measured_ranges.kinds_of(filters)
         return {
-            (rows.alias, one.name): measured_ranges._range(one, kinds[rows.alias, one.name])
+            (rows.alias, one.name): measured_ranges.range_between(one, kinds[rows.alias, one.name])
             for rows, columns in frame.measured.ends.items()
             for one in columns
             if (rows.alias, one.name) in kinds

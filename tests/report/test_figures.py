@@ -14,7 +14,7 @@ from tests.report.test_network_memories import Log
 
 from tapestry.errors import ConfigurationError
 from tapestry.report.buckets import MOST, make_axis
-from tapestry.report.drawing import _joined
+from tapestry.report.drawing import join_pieces
 from tapestry.report.figures import label_format, model_figure, project_figures
 from tapestry.report.graph import graph
 from tapestry.report.judge import judge
@@ -208,7 +208,7 @@ def test_sums_stand_between_a_model_and_what_it_reads(
 
 def test_long_edges_are_put_together() -> None:
     placed = {"a": (0, 0.0), 7: (1, 2.0), 8: (2, 2.0), "b": (3, 1.0), "c": (1, 0.0)}
-    found = _joined([("a", 7), (7, 8), (8, "b"), ("a", "c")], placed)
+    found = join_pieces([("a", 7), (7, 8), (8, "b"), ("a", "c")], placed)
     assert found == {
         ("a", "b"): [(0, 0.0), (1, 2.0), (2, 2.0), (3, 1.0)],
         ("a", "c"): [(0, 0.0), (1, 0.0)],

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.runs.state_rows import ROW
 
-from tapestry.runs.kinds.continuous.known.group_states import _intact
+from tapestry.runs.kinds.continuous.known.group_states import only_runs_wrote
 from tapestry.runs.tables.target import Commit
 
 
@@ -19,5 +19,5 @@ def test_rows_that_a_run_of_another_generation_has_removed() -> None:
     """It was under way when this one was made, and took its rows for what a refresh had left."""
     row = replace(ROW, identity=replace(ROW.identity, generation="mine", n=2), failed=())
     made = Commit(5, "WRITE", "mine", 1, "run")
-    assert _intact([_deleted(6, "mine"), made], row, 1)
-    assert not _intact([_deleted(6, "theirs"), made], row, 1)
+    assert only_runs_wrote([_deleted(6, "mine"), made], row, 1)
+    assert not only_runs_wrote([_deleted(6, "theirs"), made], row, 1)

@@ -11,7 +11,7 @@ from tests.garbage import EVERY, anything
 
 from tapestry.errors import StateUnreadable
 from tapestry.names import ARRIVAL, ROW_ID
-from tapestry.runs.kinds.continuous.late.side import Side, _garbage, _summed
+from tapestry.runs.kinds.continuous.late.side import Side, left_over_batches, totals_of_rows
 from tapestry.runs.kinds.continuous.late.side_rows import check_columns, own_batches
 from tapestry.runs.sources.describe import LATE
 from tapestry.sql import Column
@@ -56,7 +56,7 @@ def test_garbage_in_a_row_of_ours(place: int) -> None:
         assert found[-1] == own(GOOD)[0]
         # Whatever is counted later sorts and sums: names are texts, numbers are numbers.
         side = Side(TABLE, "g", 3, "mine")
-        assert isinstance(_garbage(found, side, None), set)
+        assert isinstance(left_over_batches(found, side, None), set)
 
 
 @given(st.lists(st.tuples(*[anything] * 5), max_size=4))
@@ -66,7 +66,7 @@ def test_random_rows(rows: list[tuple[Any, ...]]) -> None:
         found = own(*[(*row, False, None, "hash") for row in rows], (*GOOD[:5], False, None, "h"))
     except StateUnreadable:
         return
-    assert _summed(found)[-1][:4] == GOOD[:4]
+    assert totals_of_rows(found)[-1][:4] == GOOD[:4]
 
 
 def test_one_batch_is_of_one_run() -> None:

@@ -22,7 +22,7 @@ from tapestry.runs.kinds.continuous.progress import reached
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.parse_state import pins_of
 from tapestry.runs.tables.run_identity import RunIdentity
-from tapestry.runs.tables.state import _from_row, read_states, readable, runs_of
+from tapestry.runs.tables.state import read_states, readable, row_from_state, runs_of
 from tapestry.runs.tables.state_row import (
     COLUMNS,
     FORMAT,
@@ -76,7 +76,7 @@ def raw(row: StateRow) -> dict[str, Any]:
 
 
 def read(values: dict[str, Any]) -> StateRow | OddRow:
-    return _from_row(TABLE, tuple(values.values()))
+    return row_from_state(TABLE, tuple(values.values()))
 
 
 @given(state_rows())
@@ -148,7 +148,7 @@ def test_garbage_of_every_type_in_a_column(column: str) -> None:
 @given(st.lists(anything, min_size=len(READ), max_size=len(READ)))
 @settings(max_examples=30, deadline=None)
 def test_garbage_everywhere(values: list[Any]) -> None:
-    found = _from_row(TABLE, tuple(values))
+    found = row_from_state(TABLE, tuple(values))
     assert isinstance(found, OddRow | StateRow)
     assert len(str(found)) < 10**7
 

@@ -17,7 +17,7 @@ from judge.oracle import Definition as Oracle
 from judge.oracle import beginning, connect, instants, load
 from judge.verdict import CATALOG
 from tests.seeds import seed
-from tests.spark.test_random_queries import _cases, _collect, _views
+from tests.spark.test_random_queries import collect_answers, make_views, random_cases
 from tests.verification.judged import EVERYTHING, aware, over_everything
 
 from tapestry.verification.definition import Definition
@@ -34,7 +34,7 @@ NAMED = (777147, *(pytest.param(number, marks=PLANNED) for number in (777376,)))
 
 def test_spark_gives_the_static_answers(spark: SparkSession) -> None:
     """What the judge says of Q(s) at some instants; and the event instants that DuckDB finds."""
-    assert sum(_compared(spark, case) for case in _cases(QUERIES, seed()))
+    assert sum(_compared(spark, case) for case in random_cases(QUERIES, seed()))
 
 
 @pytest.mark.parametrize("number", NAMED)
@@ -46,7 +46,7 @@ def _compared(spark: SparkSession, case: Case) -> int:
     """At how many instants the answers were the same."""
     connection = connect()
     load(connection, case.data)
-    _views(spark, case.data)
+    make_views(spark, case.data)
     start = beginning(case.query, case.data, case.begin)
     if start is None:
         return 0
@@ -55,13 +55,13 @@ def _compared(spark: SparkSession, case: Case) -> int:
     chosen = random.Random(case.number).sample(moments, min(3, len(moments)))
     asked = Definition.read(case.sql, CATALOG, EVERYTHING)
     ctes = [asked.instants(map(aware, chosen)), ("answers", asked.answers())]
-    rows = _collect(spark, asked.statement(ctes, "SELECT * FROM answers"))
+    rows = collect_answers(spark, asked.statement(ctes, "SELECT * FROM answers"))
     assert len(set(rows)) == len(rows), case.sql
     judged = Oracle(case.query, connection).at_each(chosen)
     for moment in chosen:
         mine = normalized(row[:-2] for row in rows if row[-2] == aware(moment))
         assert mine == normalized(judged.get(moment, Counter()).elements()), (case.sql, moment)
-    here = _collect(spark, event_instants(asked, aware(start), aware(end)))
+    here = collect_answers(spark, event_instants(asked, aware(start), aware(end)))
     there = event_instants(over_everything(case.sql, case.data), aware(start), aware(end))
     assert sorted(here) == sorted(connection.execute(there).fetchall()), case.sql
     return len(chosen)

@@ -44,7 +44,7 @@ NOW = re.compile(r"\b(now\(\)|current_timestamp(\(\))?)", re.IGNORECASE)
 UNIX = re.compile(r"\bunix_timestamp\(\)", re.IGNORECASE)
 
 
-def _views(spark: SparkSession, data: Data, seen: datetime | None = None) -> None:
+def make_views(spark: SparkSession, data: Data, seen: datetime | None = None) -> None:
     """The judge's tables as temporary views; with `seen` only the rows visible then."""
     for table, columns in TABLES.items():
         types = [*(SPARK_TYPES[type_] for type_ in columns.values()), "timestamp", "int"]
@@ -68,7 +68,7 @@ def _cell(cell: Any, type_: str) -> str:
     return f"CAST({'NULL' if cell is None else repr(str(cell))} AS {type_})"
 
 
-def _collect(spark: SparkSession, text: str) -> list[tuple[Any, ...]]:
+def collect_answers(spark: SparkSession, text: str) -> list[tuple[Any, ...]]:
     """Rows; Spark gives a TIMESTAMP as naive time of the machine's own zone."""
     return [tuple(map(_utc, row)) for row in spark.sql(text).collect()]
 
@@ -77,7 +77,7 @@ def _utc(cell: Any) -> Any:
     return cell.astimezone(timezone.utc) if isinstance(cell, datetime) else cell
 
 
-def _cases(count: int, first: int) -> list[Case]:
+def random_cases(count: int, first: int) -> list[Case]:
     found: list[Case] = []
     number = first
     while len(found) < count:
@@ -89,7 +89,7 @@ def _cases(count: int, first: int) -> list[Case]:
 
 
 def _parameters() -> list[Any]:
-    cases = _cases(QUERIES, seed())
+    cases = random_cases(QUERIES, seed())
     return [*cases[:IN_THE_GATE], *map(more, cases[IN_THE_GATE:])]
 
 
@@ -97,8 +97,8 @@ def _parameters() -> list[Any]:
 def test_rewriting_on_spark_equals_the_definition(spark: SparkSession, case: Case) -> None:
     """Q^I in Spark's dialect, run by Spark."""
     right = expected(case, connect())
-    _views(spark, case.data)
-    verdict = compare(case, right, lambda text: _collect(spark, text), "spark")
+    make_views(spark, case.data)
+    verdict = compare(case, right, lambda text: collect_answers(spark, text), "spark")
     assert not verdict.failed, reproduction(case, right, verdict)
 
 
@@ -111,15 +111,15 @@ def test_a_chain_of_left_joins_on_spark_equals_the_definition(
     assert rewrite(case.sql, CATALOG).strategy == "stages"
     right = expected(case, connect())
     assert right
-    _views(spark, case.data)
-    verdict = compare(case, right, lambda text: _collect(spark, text), "spark")
+    make_views(spark, case.data)
+    verdict = compare(case, right, lambda text: collect_answers(spark, text), "spark")
     assert not verdict.failed, reproduction(case, right, verdict)
 
 
 def test_the_judge_reads_spark_functions_as_spark_does(spark: SparkSession) -> None:
     """Q(s) by the judge is Q(s) by Spark, with now() replaced in the text."""
     connection = connect()
-    for case in _cases(READINGS, seed() + 10_000):
+    for case in random_cases(READINGS, seed() + 10_000):
         load(connection, case.data)
         start = beginning(case.query, case.data, None)
         if start is None or start > case.ends[-1]:
@@ -128,9 +128,11 @@ def test_the_judge_reads_spark_functions_as_spark_does(spark: SparkSession) -> N
         moment = random.Random(case.number).choice(moments)
         asked = Oracle(case.query, connection)
         right = normalized(asked.at_each([moment]).get(moment, Counter()).elements())
-        _views(spark, case.data, moment)
+        make_views(spark, case.data, moment)
         values = ", ".join(asked.values)  # audit columns are no part of an answer
-        got = normalized(_collect(spark, f"SELECT {values} FROM ({_as_of(case.sql, moment)})"))
+        got = normalized(
+            collect_answers(spark, f"SELECT {values} FROM ({_as_of(case.sql, moment)})")
+        )
         assert got == right, f"{case.number} at {moment}: {case.sql}"
 
 
@@ -144,15 +146,15 @@ def _as_of(sql: str, moment: datetime) -> str:
 def test_the_own_text_answers_as_what_was_read_of_it(spark: SparkSession, count: int) -> None:
     """At several instants; the text has its words, the definition is written anew."""
     asked: Counter[str] = Counter()
-    for case in _cases(count, seed() + 20_000 + count):
+    for case in random_cases(count, seed() + 20_000 + count):
         start = beginning(case.query, case.data, case.begin)
         if start is None:
             continue
         moments = instants(case.query, case.data, start, max(start, case.ends[-1]))
         chosen = spread(map(aware, moments))
-        _views(spark, case.data)
+        make_views(spark, case.data)
         definition = Definition.read(case.sql, CATALOG, EVERYTHING)
-        said, found = ask_own_text(definition, chosen, lambda text: _collect(spark, text))
+        said, found = ask_own_text(definition, chosen, lambda text: collect_answers(spark, text))
         assert not found, (case.number, case.sql, chosen, found)
         asked[said.partition(":")[0]] += 1
     assert asked.total() - asked["not asked"] >= count // 4, asked

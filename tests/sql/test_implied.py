@@ -11,7 +11,7 @@ import pytest
 from tests.sql.spark_values import holds
 
 from tapestry.sql import Column
-from tapestry.sql.look.implied import LONGEST, MOST, _tree, all_implied
+from tapestry.sql.look.implied import LONGEST, MOST, all_implied, condition_tree
 
 TYPES = {
     "i": "int",
@@ -65,7 +65,7 @@ def test_each_verdict_holds_of_all_rows() -> None:
         {("t", name): (TYPES[name], value) for name, value in zip(VALUES, row, strict=True)}
         for row in product(*VALUES.values())
     ]
-    trees = {text: _tree(text, COLUMNS) for text in CONDITIONS}
+    trees = {text: condition_tree(text, COLUMNS) for text in CONDITIONS}
     true = {
         text: {n for n, row in enumerate(rows) if tree is not None and holds(tree, row) is True}
         for text, tree in trees.items()

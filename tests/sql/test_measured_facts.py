@@ -19,7 +19,7 @@ from tests.sql.spark_values import Value, holds
 
 from tapestry.sql.branches.measured import ColumnEnds
 from tapestry.sql.infer.ranges import Range
-from tapestry.sql.planner.measured_ranges import _range, implied_ranges, kinds_of
+from tapestry.sql.planner.measured_ranges import implied_ranges, kinds_of, range_between
 from tapestry.sql.planner.measurement import exact
 
 CASES, ROWS = 60, 4
@@ -62,7 +62,7 @@ def facts_of(rows: list[dict[Key, Value]], conditions: Any, alias: str) -> dict[
             ),
         )
         ends = ColumnEnds(key[1], exact(ordered[0]), exact(ordered[-1]))
-        facts[key] = _range(ends, kind)
+        facts[key] = range_between(ends, kind)
     return facts
 
 

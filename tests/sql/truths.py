@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tapestry.sql.ir import ExistsFormula, Formula
-from tapestry.sql.normalize.normalize_conditions import _Truth
+from tapestry.sql.normalize.normalize_conditions import normalize_conditions
 from tapestry.sql.passes.ir.solve_time_atoms import Solve
 
 
@@ -28,4 +28,4 @@ class NoTables:
 
 def solve(condition: exp.Expr, wanted: str) -> Formula:
     """The formula for the condition being 'true', 'false' or 'unknown'."""
-    return Solve("UTC").formula(_Truth(NoTables()).of(condition, wanted))
+    return Solve("UTC").formula(normalize_conditions(condition, NoTables(), wanted))

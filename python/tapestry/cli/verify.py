@@ -186,7 +186,7 @@ def _described(name: str, audited: Audited) -> Iterator[dict[str, Any]]:
 
 def _sentence(row: dict[str, Any]) -> str:
     if row["check"] == "drift":
-        return _of_derived(row)
+        return derived_told(row)
     what = {"enough": "enough", "not_too_much": "not too much"}[row["check"]]
     looked = f"{counted(row['checked_rows'] or 0, 'row')} looked at, up to {row['until']}"
     if row["status"] == "pass":
@@ -201,7 +201,7 @@ def _sentence(row: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _of_derived(row: dict[str, Any]) -> str:
+def derived_told(row: dict[str, Any]) -> str:
     """Tell whether a derived table is what its query says."""
     if "not_compared" in row:
         return f"{row['model']}: nothing to compare it with: {row['not_compared']}"

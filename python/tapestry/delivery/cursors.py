@@ -249,10 +249,10 @@ def finish(session: Session, table: str, batch: Batch) -> None:
     """Write that the sink has the whole batch."""
     put_once(session, _claim(table, batch, DONE))
     if batch.m % KEEP == 0:
-        _tidy(session, table, batch)
+        drop_old_batches(session, table, batch)
 
 
-def _tidy(session: Session, table: str, batch: Batch) -> None:
+def drop_old_batches(session: Session, table: str, batch: Batch) -> None:
     """Drop old batches and merge small files; errors are ignored, as nothing depends on it."""
     try:
         session.run(

@@ -85,7 +85,7 @@ def main(
     """
     os.environ.setdefault("TAPESTRY_DATA_DOCS", "never")  # rendered once, with the report
     console = Console(width=None if Console().is_terminal else 100)
-    chosen = _chosen(models, data)
+    chosen = chosen_models(models, data)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     archive, more = None, bool(data) or models not in (None, "shop", "bboard")
@@ -93,10 +93,12 @@ def main(
         archive = _archive(chosen, data, rows, steps or (5 if more else 3), folder)
     began = time.monotonic()
     runs = len(archive.steps) if archive else steps or (2 if chosen == list(TRADING) else 3)
-    plan = _plan_of(chosen, runs) if not archive else _plan(len(chosen), runs, at_once=more)
+    plan = (
+        _plan_of(chosen, runs) if not archive else told_of_messages(len(chosen), runs, at_once=more)
+    )
     for line in plan:
         console.print(line, highlight=False)
-    show_model(console, ROOT / f"models/{_example(chosen)}.sql")
+    show_model(console, ROOT / f"models/{shown_model(chosen)}.sql")
     from tapestry.demo.play import Player  # loads dbt and Spark
 
     player = Player(ROOT, folder, chosen, threads=threads, settings={} if data else SMALL_DATA)
@@ -111,8 +113,8 @@ def main(
     raise SystemExit(0 if good else 1)
 
 
-def _example(chosen: list[str]) -> str:
-    """The model that is shown before it runs."""
+def shown_model(chosen: list[str]) -> str:
+    """Return the model that is shown before it runs."""
     if chosen == list(SHOP):
         return "shop/customer_balance"
     if chosen == list(TRADING):
@@ -160,10 +162,10 @@ def _play_trading(console: Console, player: Player, runs: int) -> bool:
 
 def _plan_of(chosen: list[str], runs: int) -> Iterator[str]:
     """Say what is going to happen where no archive is played."""
-    return _plan_of_trading(runs) if chosen == list(TRADING) else _plan_of_shop(runs)
+    return told_of_trading(runs) if chosen == list(TRADING) else told_of_shop(runs)
 
 
-def _plan_of_trading(runs: int) -> Iterator[str]:
+def told_of_trading(runs: int) -> Iterator[str]:
     """Say what is going to happen, and how long it takes."""
     yield f"{runs} runs of rules and actions over a small stock market. Before each but the first,"
     yield "prices change in a burst, a commit each; a second later dbt runs, and each derived table"
@@ -171,7 +173,7 @@ def _plan_of_trading(runs: int) -> Iterator[str]:
     yield f"{START + TRADING_RUN * runs:.0f} s. Spark starts …"
 
 
-def _plan_of_shop(runs: int) -> Iterator[str]:
+def told_of_shop(runs: int) -> Iterator[str]:
     """Say what is going to happen, and how long it takes."""
     yield f"{runs} runs of {len(SHOP)} models over orders, prices, payments, refunds. Before each"
     yield "run rows are inserted, updated and deleted; after it every table is compared with what"
@@ -179,7 +181,7 @@ def _plan_of_shop(runs: int) -> Iterator[str]:
     yield f"{START + SHOP_RUN * len(SHOP) * runs:.0f} s. Spark starts …"
 
 
-def _plan(models: int, runs: int, *, at_once: bool) -> Iterator[str]:
+def told_of_messages(models: int, runs: int, *, at_once: bool) -> Iterator[str]:
     """Yield lines on what is going to happen, and how long it takes."""
     yield f"{runs} runs of {models} models: each step of time brings rows, then dbt runs."
     yield "At the end every table is compared with what DuckDB computes from the definition,"
@@ -202,8 +204,8 @@ def _checks(console: Console, player: Player, archive: Archive, *, at_once: bool
     return show_checks(console, title, check(player, archive, at_once=True)) and good
 
 
-def _chosen(models: str | None, data: Path | None) -> list[str]:
-    """The models to run; UsageError where no archive has what all of them read."""
+def chosen_models(models: str | None, data: Path | None) -> list[str]:
+    """Return the models to run; UsageError where no archive has what all of them read."""
     named = {"bboard": SHOWN, "transfers": TRANSFERS, "shop": SHOP, "trading": TRADING}
     named["all"] = tuple(sorted(path.stem for path in EXPECTED.glob("*.sql")))
     models = models or ("" if data else "shop")

@@ -211,10 +211,10 @@ def _columns(made: _Day) -> pa.Table:
             pa.array(made.dates.astype(np.int32)).cast(pa.date32()),
             _money(made.cents),
             _digits(from_bank, 9),
-            _or_null(_names().take(pa.array(from_bank)), missing[2]),
+            _or_null(bank_names().take(pa.array(from_bank)), missing[2]),
             _or_null(_digits(made.senders, 10), missing[0]),
             _digits(to_bank, 9),
-            _names().take(pa.array(to_bank)),
+            bank_names().take(pa.array(to_bank)),
             _or_null(_digits(made.receivers, 10), missing[1]),
             _or_null(_digits(made.between.clip(min=0), 9), made.between < 0),
             pa.array(made.instants).cast(TIMESTAMP),
@@ -223,7 +223,8 @@ def _columns(made: _Day) -> pa.Table:
     )
 
 
-def _names() -> pa.Array:
+def bank_names() -> pa.Array:
+    """Return the names of the banks, by their numbers."""
     names = [f"BANK {number:04}" for number in range(BANKS)]
     names[CITIBANK], names[FLEET] = "CITIBANK", "FLEET"
     return pa.array(names)

@@ -76,12 +76,12 @@ def _lay_out(edges: list[tuple[str, str]], row: int) -> Layout | None:
             name: (round((highest - y) / row), x - left + top) for name, (x, y) in here.items()
         }
         places.update({name: at for name, at in placed.items() if isinstance(name, str)})
-        points.update(_joined(pieces or (), placed))
+        points.update(join_pieces(pieces or (), placed))
         top += breadth + row
     return Layout(places, {edge: tuple(found) for edge, found in points.items()})
 
 
-def _joined(
+def join_pieces(
     pieces: Iterable[tuple[End, End]], placed: Mapping[End, tuple[int, float]]
 ) -> dict[tuple[str, str], list[tuple[int, float]]]:
     """Join the pieces in which long edges come, between helper points (numbers)."""

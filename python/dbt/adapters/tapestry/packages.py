@@ -40,7 +40,7 @@ def relations_like(
 
     The patterns are for the schema, for the name, and for names to leave out (none where empty).
     """
-    schema_like, name_like, but_not = (_like(pattern) for pattern in patterns)
+    schema_like, name_like, but_not = (ilike_matcher(pattern) for pattern in patterns)
     found = [
         relation
         for schema in schemas
@@ -67,7 +67,7 @@ def _row(relation: BaseRelation) -> tuple[str, str, str]:
     return str(relation.schema), str(relation.identifier), str(relation.type or "table")
 
 
-def _like(pattern: str) -> Callable[[str], bool]:
+def ilike_matcher(pattern: str) -> Callable[[str], bool]:
     """Return a matcher for ILIKE, with backslashes as escapes; '' matches nothing."""
     if not pattern:
         return lambda _: False

@@ -56,11 +56,11 @@ def rule_over_given(
     called |= {f"{GIVEN}{name}": name for name in inputs}
     model = model_of(tested, graph, test.over(inputs), "", zone)
     invocation = Invocation("unit test", Clock(now_utc(), True), STATE_TABLE, zone)
-    invocation.pins = _GivenTables(given, called)
+    invocation.pins = GivenTables(given, called)
     return rows_of_test(session, model, invocation, GivenRows(given, called))
 
 
-class _GivenTables(Pins):
+class GivenTables(Pins):
     """Tables with the columns of the rows that a test gives, whatever the warehouse has."""
 
     def __init__(self, given: Mapping[str, Sql], called: Mapping[str, str]) -> None:

@@ -78,7 +78,7 @@ def read_states(session: Session, table: str) -> dict[str, StateRow | OddRow] | 
         raise
     found: dict[str, StateRow | OddRow] = {}
     for values in _of_runs(rows):
-        generation, row = str(_item(values, "generation")), _from_row(table, values)
+        generation, row = str(_item(values, "generation")), row_from_state(table, values)
         known = found.get(generation)
         found[generation] = row if known is None else _one_of(table, row, known)
     return found
@@ -107,7 +107,7 @@ def runs_of(session: Session, table: str, generation: str) -> list[StateRow]:
         f"SELECT {_items()} FROM {relation_name(table)} WHERE generation = {string(generation)}"
     )
     runs: dict[int, StateRow] = {}
-    for run in (readable(_from_row(table, values)) for values in _of_runs(rows)):
+    for run in (readable(row_from_state(table, values)) for values in _of_runs(rows)):
         assert run is not None
         one = readable(_one_of(table, run, runs.get(run.n, run)))
         assert one is not None
@@ -230,7 +230,8 @@ def _item(values: tuple[Any, ...], column: str) -> Any:
     return values[_READ.index(column)]
 
 
-def _from_row(table: str, values: tuple[Any, ...]) -> StateRow | OddRow:
+def row_from_state(table: str, values: tuple[Any, ...]) -> StateRow | OddRow:
+    """Return the row of a run, by values in the order in which they are read."""
     named = dict(zip(_READ, values, strict=True))
     return read_row(table, KEY, named, parse_state)
 

@@ -64,7 +64,7 @@ def _comparison(text: str, columns: Columns, zone: str) -> exp.Binary | None:
 
     The text may come from outside, and is to be run as it is: such a one calls no function.
     """
-    tree = _tree(text, columns)
+    tree = condition_tree(text, columns)
     if not isinstance(tree, exp.Binary) or _text(tree) != text:
         return None
     sides = tree.this.unnest(), tree.expression.unnest()
@@ -75,12 +75,12 @@ def _comparison(text: str, columns: Columns, zone: str) -> exp.Binary | None:
 
 
 def _read(text: str, columns: Columns, zone: str) -> Constraint | None:
-    tree = _tree(text, columns)
+    tree = condition_tree(text, columns)
     return None if tree is None else constraint_of(tree, zone, frozenset())
 
 
 @lru_cache(maxsize=1000)
-def _tree(text: str, columns: Columns) -> exp.Expr | None:
+def condition_tree(text: str, columns: Columns) -> exp.Expr | None:
     """Return a condition with its columns typed; None if it cannot be read."""
     if len(text) > LONGEST:
         return None

@@ -52,9 +52,9 @@ class Context(Protocol):
         """EXISTS over the rows of a subquery whose select list satisfies a condition."""
 
 
-def normalize_conditions(condition: exp.Expr, context: Context) -> Formula:
-    """The formula that holds exactly where the condition is true."""
-    return _Truth(context).of(condition, "true")
+def normalize_conditions(condition: exp.Expr, context: Context, wanted: str = "true") -> Formula:
+    """Return the formula that holds exactly where the condition is true, or as ``wanted``."""
+    return _Truth(context).of(condition, wanted)
 
 
 def is_opaque(node: exp.Expr) -> bool:

@@ -126,7 +126,7 @@ def facts_of(filters: Iterable[exp.Expr], branch: Branch, frame: Frame) -> Facts
     for one in measured.ends[rows]:
         kind = kinds.get((rows.alias, one.name))
         if kind is not None:
-            found[rows.alias, one.name] = _range(one, kind)
+            found[rows.alias, one.name] = range_between(one, kind)
     return found
 
 
@@ -137,7 +137,7 @@ def kinds_of(conditions: Iterable[exp.Expr]) -> dict[Key, ValueKind]:
     return {key: kind for key, kind in kinds if kind is not None}
 
 
-def _range(ends: ColumnEnds, kind: ValueKind) -> Range:
+def range_between(ends: ColumnEnds, kind: ValueKind) -> Range:
     """Return the range between measured ends; without an upper end, NaN may be in it."""
     every = whole(kind)
     low = every.lo if ends.low is None else ends.low

@@ -29,7 +29,6 @@ from tapestry.runs.protocol.claiming import closing, first_row, following_row
 from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan, Planned, Told
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.query.holding import SMALL
-from tapestry.runs.sources.pins import behind
 from tapestry.runs.tables.state_row import Position, StateRow
 
 TINY = 2**20
@@ -62,7 +61,7 @@ class NextRun:
         if clock.instant < row.after.t:
             end = window_end(clock, timedelta(0), row.after.t)
             return Nothing(self.model, row.after.t, Told(end.warnings))
-        if late := behind(self.session, self.query.pins, row.after.pins):
+        if late := self.query.behind(self.session, row.after.pins):
             return Nothing(self.model, row.after.t, Told(late))
         other = another_table(self.session, self.model, self.invocation, self.query, row)
         if other is not None:

@@ -64,7 +64,7 @@ def group_states(
     began = entry[0] if entry is not None and entry[1] == mine else None
     there = GROUPS.there(session, row.model)
     commits = newest_commits(session, GROUPS.table_of(row.model)) if there else []
-    intact = began is not None and began < row.n and _intact(commits, row, began)
+    intact = began is not None and began < row.n and only_runs_wrote(commits, row, began)
     if crashed and not intact and began != row.n:
         return GroupStates(row)  # what it has written, perhaps, is no longer to be trusted
     standing = standing_scans_of(found)
@@ -116,7 +116,7 @@ def _fingerprint(query: Query) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _intact(commits: list[Commit], row: StateRow, began: int) -> bool:
+def only_runs_wrote(commits: list[Commit], row: StateRow, began: int) -> bool:
     """Return whether the last landed run wrote states, and only runs have written since.
 
     That run has checked what was before. A run that failed, or this one before it crashed, may have

@@ -173,8 +173,8 @@ def _read(side: Side, stored: _Stored, last_pin: Pin | None) -> Side:
     """Return ``side`` with the contents of its table."""
     side = replace(side, columns=stored.columns)
     found = own_batches(side.name, side.generation, stored.found)
-    rows, batches = (found, _summed(found)) if stored.single else (None, _batches(found))
-    garbage = _garbage(batches, side, last_pin)
+    rows, batches = (found, totals_of_rows(found)) if stored.single else (None, _batches(found))
+    garbage = left_over_batches(batches, side, last_pin)
     valid = {
         name: (copies, ends, last)
         for name, generation, n, _, copies, ends, last in batches
@@ -253,7 +253,7 @@ def _batches(found: Sequence[tuple[Any, ...]]) -> list[_Batch]:
     return [(*row[:4], int(row[4]), bool(row[5]), row[6]) for row in found]
 
 
-def _summed(rows: Sequence[tuple[Any, ...]]) -> list[_Batch]:
+def totals_of_rows(rows: Sequence[tuple[Any, ...]]) -> list[_Batch]:
     """Return the totals of each batch, as ``_batches`` has them, from single rows."""
     sums: dict[tuple[str, str, int, int], tuple[int, bool, int | None]] = {}
     for *batch, ends, ended, _ in rows:
@@ -267,7 +267,7 @@ def _last(ends: Iterable[int | None]) -> int | None:
     return max((end for end in ends if end is not None), default=None)
 
 
-def _garbage(batches: Sequence[_Batch], side: Side, last_pin: Pin | None) -> set[str]:
+def left_over_batches(batches: Sequence[_Batch], side: Side, last_pin: Pin | None) -> set[str]:
     """Return the batches that can never count again.
 
     Those with n at or above ours may belong to a run that is still on its way: they are not
