@@ -6,7 +6,13 @@ from tapestry.errors import ConcurrentRun, StateMissing
 from tapestry.runs.checks import rejected
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
-from tapestry.runs.engine.errors_of_delta import already_exists, folder_in, leftover, lost_race
+from tapestry.runs.engine.errors_of_delta import (
+    already_exists,
+    folder_in,
+    leftover,
+    lost_race,
+    not_found,
+)
 from tapestry.runs.engine.session import Session
 from tapestry.runs.protocol import crash
 from tapestry.runs.protocol.claiming import taken_by_commit
@@ -168,14 +174,19 @@ def concurrent(row: StateRow) -> ConcurrentRun:
     )
 
 
-def overtaken(session: Session, planned: Planned) -> bool:
-    """Return whether another run landed under the same n, and removed the shared staged rows.
+def overtaken(session: Session, planned: Planned, error: Exception) -> bool:
+    """Return whether the run failed as another one landed, and removed the shared staged rows.
 
     Of those that claim n first only first runs come so far.
     """
+    row = planned.row
     if planned.claims_by_commit:
-        return taken_by_commit(session, planned.row)
-    if planned.row.n > 1 or planned.replaces or planned.row.continues:
+        return taken_by_commit(session, row)
+    if row.n > 1 or row.continues:
         return False
-    target = look(session, planned.row.model)
-    return target is not None and target.generation not in (None, planned.row.generation)
+    if planned.replaces:
+        commits = commits_after(session, row.model, row.target.version)
+        others = any(not one.harmless and one.run_id != row.run_id for one in commits)
+        return others and not_found(error)
+    target = look(session, row.model)
+    return target is not None and target.generation not in (None, row.generation)

@@ -198,7 +198,7 @@ def _execute(session: Session, kind: Kind, planned: Planned, invocation: Invocat
         reading.look()
         entry = _failed(planned, reached.found, watch, reading, str(reached.error))
         invocation.log.append(entry)
-        raise concurrent(row) if overtaken(session, planned) else reached.error
+        raise concurrent(row) if overtaken(session, planned, reached.error) else reached.error
     crash.point("committed")
     with meanwhile(session, reading.look, wanted=True):
         confirmed = confirm(session, reached, invocation)
@@ -242,13 +242,13 @@ def _up_to_the_commit(
     except ClaimLostError:
         raise
     except Exception as error:
-        if planned.claims_by_commit and overtaken(session, planned):
+        if planned.claims_by_commit and overtaken(session, planned, error):
             raise concurrent(planned.row) from error
         reading.look()
         reason = str(error)[:LONGEST_REASON]
         invocation.log.append(_failed(planned, Findings(), watch, reading, reason))
         _abandon(session, claimed, invocation)
-        if overtaken(session, planned):
+        if overtaken(session, planned, error):
             raise concurrent(planned.row) from error
         raise
     finally:
