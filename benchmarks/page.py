@@ -146,29 +146,28 @@ def fig6_real() -> str:
 def more_rows() -> str:
     """The ratios of the targets where there are more messages, beside those."""
     fewer, rows = _fig56()
-    found_more = [found for figure in ("fig5", "fig6") if (found := largest(figure)) is not None]
-    larger = [(size, result) for size, result in found_more if int(size) > int(rows)]
-    if not larger:
+    sizes = {int(rows): fewer}
+    notes = []
+    for figure in ("fig5", "fig6"):
+        for path in sorted(RESULTS.glob(f"{figure}_generated_*.json"), key=_size):
+            result = load(path.stem)
+            if result is None or _size(path) <= int(rows):
+                continue
+            sizes.setdefault(_size(path), {}).update(result["queries"])
+            notes.append(f"{', '.join(sorted(result['queries']))}: {measured_on(result)}")
+    if not notes:
         return _missing("tapestry_fig5 --rows 30000000 --shares 0.01")
-    most = larger[0][0]
-    queries = {name: one for _, result in larger for name, one in result["queries"].items()}
-    lines, left = [], []
+    lines = []
     for name, _ in TARGETS:
-        if name not in queries or "1 %" not in queries[name]:
-            left.append(name)
-            continue
-        line = [name]
-        for found in (fewer, queries):
-            plain, one = found[name]["Q"], found[name]["1 %"]
-            line += [seconds(plain["seconds"]), seconds(one["seconds"]), f"**{one['ratio']:.2f}**"]
-            line += [f"{one['cpu_ratio']:.2f}", count(one["reading"]["files"])]
-        lines.append(line)
-    head = ["seconds"]
-    for size in (rows, most):
-        head += [f"Q, {int(size):,}", "Q^I 1 %", "1 % : Q", "cpu", "files, 1 %"]
-    notes = [measured_on(result) for _, result in larger]
-    if left:
-        notes.append(f"Not measured with that many: {', '.join(left)}.")
+        for size, queries in sorted(sizes.items()):
+            one = queries.get(name, {}).get("1 %")
+            if one is None:
+                lines.append([name, f"{size:,}", "not measured", "–", "–", "–", "–"])
+                continue
+            plain = seconds(queries[name]["Q"]["seconds"])
+            line = [name, f"{size:,}", plain, seconds(one["seconds"]), f"**{one['ratio']:.2f}**"]
+            lines.append([*line, f"{one['cpu_ratio']:.2f}", count(one["reading"]["files"])])
+    head = ["", "messages", "Q, seconds", "Q^I 1 %", "1 % : Q", "cpu", "files, 1 %"]
     return "\n\n".join([table(head, lines), *notes])
 
 
