@@ -29,6 +29,7 @@ from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.state import mark_failed, runs_of
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import (
+    BY_BATCH,
     CLOSED,
     commits_after,
     generation_in,
@@ -61,7 +62,8 @@ def _refuse_made_anew(session: Session, row: StateRow) -> None:
     It has removed the rows beside the table that this one has written by now.
     """
     for one in commits_after(session, row.model, row.target.version):
-        made = one.successor or (one.generation if one.n == 1 else "")
+        first = one.n == 1 and one.kind != BY_BATCH
+        made = one.successor or (one.generation if first else "")
         if made and made != row.generation:
             raise concurrent(row)
 
