@@ -162,9 +162,13 @@ def listed(result: dict[str, Any]) -> tuple[list[str], list[list[str]], str]:
             f"**{result['ratio']:.2f}**",
             f"{memory['continuous']:.0f}",
         ],
-        ["the same, nothing new, first", f"{result['nothing_new_first_seconds']:.1f}", "", ""],
-        ["the same, nothing new", f"{result['nothing_new_seconds']:.1f}", "", ""],
     ]
+    for key, named in (
+        ("nothing_new_first_seconds", "the same, nothing new, first"),
+        ("nothing_new_seconds", "the same, nothing new"),
+    ):
+        if key in result:
+            rows.append([named, f"{result[key]:.1f}", "", ""])
     said = (
         f"{result['models']} models, medians of {result['rounds']} rounds, {result['threads']}"
         f" threads; {at['at'][:10]}, {at['cores']} cores, load average {at['load_average']},"
