@@ -1,4 +1,4 @@
-"""docs/reference/config.md: every configuration key of a continuous model, from its class."""
+"""docs/reference/config.md: every configuration key of each kind of model, from its class."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ TEXT = """\
 
 <!-- written by tools/reference from the code: `make reference` -->
 
-## The three keys to begin with
+## The first three keys
 
-| key | where | what it says |
+| key | where | meaning |
 |---|---|---|
-| `materialized: continuous` | on the model | each run appends what newly became an answer |
-| `loaded_at_field: ts` | on the source, or on one of its tables | which column says when a row \
-arrived |
-| `verify: sample` | on the model | how much each run checks itself before it publishes: `sample` \
-(the default), `full` or `off` |
+| `materialized: continuous` | on the model | each run appends the rows that became an answer |
+| `loaded_at_field: ts` | on the source, or on one of its tables | the column with the time at \
+which a row arrived |
+| `verify: sample` | on the model | how much of its result each run checks before it publishes: \
+`sample` (the default), `full` or `off` |
 
-The first two are necessary. `verify` is the one to know before a model goes on a schedule: the
-check is what makes a wrong answer stop the run, and it is a large part of what a small run costs
-([what a run costs](../explanation/costs.md)). A complete example, a query and its configuration:
+The first two are necessary. Choose `verify` before you put a model on a schedule: the check stops
+a run with a wrong answer, and it is a large part of the cost of a small run ([what a run
+costs](../explanation/costs.md)). Here is a complete query with its configuration:
 
 ```sql title="models/unanswered.sql"
 select m.author, m.subject, m.ts
@@ -55,50 +55,51 @@ models:
       verify: sample
 ```
 
-The next keys that people look for:
+Other keys that are often needed:
 
 | you want to | key |
 |---|---|
-| let a look-up table be the same at every instant | \
+| read a look-up table, whose present rows count at every instant | \
 [`arrival: static`](#on-a-source-seed-or-model-that-is-read) |
-| read a table that has no column with the time of loading | \
+| read a table without a column that says when a row was loaded | \
 [`arrival: commit`](#on-a-source-seed-or-model-that-is-read) |
 | wait for slow loaders | [`lag`](#lag) |
-| be told of late rows | [`late_rows`](#late_rows), [`late_after`](#late_after) |
-| go on after a source was changed, or after you edited the query | \
+| get a warning about late rows | [`late_rows`](#late_rows), [`late_after`](#late_after) |
+| go on after rows of a source were changed, or after you edited the query | \
 [`on_source_rewrite`](#on_source_rewrite), [`on_query_change`](#on_query_change) |
-| leave out old history | [`begin`](#begin) |
+| leave out the distant past | [`begin`](#begin) |
 
-## Where it stands
+## Where to write it
 
-Configuration stands where dbt's own does: in `config()` of the model, under `config:` in YAML, or
-as `+key:` in `dbt_project.yml`. The same keys are taken under `meta:`.
+Write configuration where you write that of dbt: in `config()` of the model, under `config:` in
+YAML, or as `+key:` in `dbt_project.yml`. You can also write these keys under `meta:`.
 
-A key that is one of these but for its spelling is an error that names the right one, and so is a
-value that a key does not take. On other kinds of models it is an error where the right key would do
-something, and a warning elsewhere. dbt's own keys (`tags`, `grants`, `contract`, hooks,
-`partition_by` and so on) work as in dbt-spark ([which key works where](#which-key-works-where)); a
-contract leaves `_matched_at` out.
+A misspelt key is an error that names the right key, and so is a value that a key does not accept.
+On other kinds of models a misspelt key is an error if the right key would have an effect there, and
+a warning otherwise. dbt's own keys (`tags`, `grants`, `contract`, hooks, `partition_by` and so on)
+work as in dbt-spark ([which key works where](#which-key-works-where)). A contract does not list
+`_matched_at`.
 
-There are no transactions: each hook runs once, in its place in the list, on every kind of node,
-whatever it says of a transaction (`transaction: false`, `before_begin()`, `after_commit()`).
+Spark has no transactions over several statements. So each hook runs once, at its place in the list,
+on every kind of node, and its options for transactions (`transaction: false`, `before_begin()`,
+`after_commit()`) have no effect.
 """
 SOURCES = """\
 ## On a source, seed or model that is read
 
-A continuous model has to know when the rows of what it reads arrive.
+A continuous model needs the arrival of each row that it reads.
 
-| where | it says |
+| you write | meaning |
 |---|---|
-| `config: {loaded_at_field: ts}` on a source or its table | rows arrive at `ts`; dbt's own key |
-| `config: {meta: {arrival: ts}}` on a source, seed or model | the same, on anything |
+| `config: {loaded_at_field: ts}` on a source or its table | rows arrive at `ts` (dbt's own key) |
+| `config: {meta: {arrival: ts}}` on a source, seed or model | the same |
 | `config: {meta: {arrival: commit}}` | rows arrive with the Delta commit that added them |
-| `config: {meta: {arrival: static}}` | a look-up table: the same at every instant |
+| `config: {meta: {arrival: static}}` | a look-up table: its present rows count at every instant |
 | nothing, on a continuous model | its rows arrive at `_matched_at` |
 
-The column is a TIMESTAMP; a TIMESTAMP_NTZ or a DATE counts in the session's time zone.
-`arrival: commit` asks for two properties of the table
-([a table without a time](../how-to/slow-sources.md#a-table-without-a-time)).
+The column is a TIMESTAMP; a TIMESTAMP_NTZ or a DATE is read in the session's time zone.
+`arrival: commit` needs two properties of the table ([a table without a
+time](../how-to/slow-sources.md#a-table-without-a-time)).
 
 ```yaml
 sources:
@@ -114,14 +115,14 @@ sources:
 
 ## Which key works where
 
-What a key does on a continuous model stands above; on other models dbt's documentation says it. A
-key that does nothing where it stands is told once an invocation, and is no error; so is a key that
-is nearly one of dbt's (`uniqe_key`, `incremental_stratgy`). The keys that say how a table is laid
-out (`file_format` to `tblproperties`) count when a table is made, also that of a Python model.
+The sections above describe the keys of this adapter, and dbt's documentation its own. If a key has
+no effect on a kind of model, dbt warns once in each invocation; the same holds for a key that
+resembles one of dbt's (`uniqe_key`, `incremental_stratgy`). The keys for the layout of a table
+(`file_format` to `tblproperties`) are used when a table is created, also for a Python model.
 
 KEYS
 
-These keys of other adapters do nothing:
+These keys of other adapters have no effect:
 
 OTHERS
 
@@ -129,17 +130,20 @@ OTHERS
 
 | variable | meaning |
 |---|---|
-| `tapestry_as_of` in `--vars`, or `TAPESTRY_AS_OF` | the instant that the run goes to |
-| `TAPESTRY_DATA_DOCS` in the environment | `always` or `never`: render Data Docs or not |
+| `tapestry_as_of` in `--vars`, or `TAPESTRY_AS_OF` | the instant at which the run ends |
+| `TAPESTRY_DATA_DOCS` in the environment | `always` or `never`: whether runs render Data Docs |
 
-`tapestry_as_of` replaces the clock; `lag` is not taken off. As an environment variable it costs no
-new parsing of the project.
+`tapestry_as_of` replaces the clock, and `lag` is not subtracted from it. If you set it as an
+environment variable, dbt need not parse the project again.
 """
 
 
+HEADS = {"rule": "On a rule", "action": "On an action"}
+OPTIONAL = "All keys are optional."
+NEEDED = {"rule": "Only `when` is required."}
 OTHER_KINDS = """\
-A key that only other kinds have is an error in the model's own `config()` or YAML; where a folder
-says it (`+key:` in `dbt_project.yml`) it is left out.
+A key of another kind is an error in the model's own `config()` or YAML. If it is set for a folder
+(`+key:` in `dbt_project.yml`), it is ignored.
 """
 
 
@@ -161,7 +165,7 @@ def of_kind(kind: str, before: Mapping[str, tuple[str, ConfigKey]]) -> Iterator[
     """The keys of a kind; those that are as on a kind ``before`` are only named."""
     rows = {name: row for name, row in kind_called(kind).keys.rows.items() if row != ARRIVAL}
     same = [name for name, row in rows.items() if before.get(name, ("", None))[1] == row]
-    yield f"## On a {kind} model\n\nAll of these are optional.\n"
+    yield f"## {HEADS.get(kind, f'On a {kind} model')}\n\n{NEEDED.get(kind, OPTIONAL)}\n"
     if before:
         yield OTHER_KINDS
     for name in same:
@@ -211,13 +215,30 @@ def _values(row: ConfigKey) -> str:
         first, *others = values.choices
         return " · ".join([f"**`{first}`** (default)", *(f"`{value}`" for value in others)])
     told, default = values.told[0].upper() + values.told[1:], values.default
-    return told + (f" · default **`{_shown(default)}`**" if default not in (None, ()) else "")
+    return told + (f" · default **`{_shown(default)}`**" if default not in (None, (), "") else "")
+
+
+LENGTHS = {
+    "day": timedelta(days=1),
+    "hour": timedelta(hours=1),
+    "minute": timedelta(minutes=1),
+    "second": timedelta(seconds=1),
+}
 
 
 def _shown(value: Any) -> str:
+    """A default as an author writes it: a length of time in its largest whole unit.
+
+    >>> _shown(timedelta(days=7)), _shown(timedelta(seconds=90)), _shown(False)
+    ('7 days', '90 seconds', 'false')
+    """
     if isinstance(value, timedelta):
-        return f"{value.total_seconds() / 3600:g} hour" if value else "0 seconds"
-    return str(value)
+        for unit, length in LENGTHS.items():
+            count, rest = divmod(value, length)
+            if count and not rest:
+                return f"{count} {unit}{'s' if count > 1 else ''}"
+        return "0 seconds"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _codes(words: tuple[str, ...]) -> str:

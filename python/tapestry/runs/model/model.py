@@ -38,46 +38,47 @@ class ModelConfig:
     )
     verify_share: float = keyed(
         portion(1 / 200),
-        """The part of the history that a `sample` looks at. With 0.005 all of it is seen once in
-        200 runs.""",
+        """The part of the history that a `sample` checks. With 0.005 the whole history is checked
+        once in 200 runs.""",
     )
     on_verify_failure: str = keyed(
         choice("fail", "warn"),
-        """The reaction when a check fails. `fail`: publish nothing. `warn`: publish and warn.""",
+        """The reaction if a check fails. `fail`: nothing is published. `warn`: the rows are
+        published, with a warning.""",
     )
     on_target_change: str = keyed(
         choice("fail", "accept"),
-        """The reaction when somebody else wrote to the table. `fail`: stop. `accept`: go on, for
-        example after answers were deleted on request.""",
+        """The reaction if another program has written to the table. `fail`: the run stops.
+        `accept`: it goes on, for example after answers were deleted on request.""",
     )
     expectations: tuple[Expectation, ...] = keyed(
         expectations(),
-        """The conditions on new rows, and the reaction to one that does not meet them.""",
+        """Conditions that new rows should meet, each with the reaction to rows that violate it.""",
     )
     deterministic_functions: tuple[str, ...] = keyed(
         texts("functions", "[slug, shop.slug]"),
-        """User-defined functions that the query may call, like `slug` or `shop.slug`: equal
-        arguments always give equal values. Without a schema the name stands for the function in any
-        schema. Nothing notices a function that is defined anew.""",
+        """User-defined functions that the query may call, like `slug` or `shop.slug`, and that
+        return equal values for equal arguments. A name without a schema stands for the function in
+        any schema. A run does not notice if a function is redefined.""",
     )
     memories: str | tuple[str | tuple[str, str], ...] = keyed(
         aliases("auto", "on", "off"),
-        """The rows kept between runs so that they read less. `auto`: where it pays. `off`: nothing.
-        A list of aliases, like `[r1, r2]`: of each, those rows of its source that the query can
-        need, in a table that all models of the schema share, whether that pays or not. A pair in
-        it, like `[[r1, r2]]`: also those rows of the two that the query joins, beside each other,
-        in a table of their own (a stored join). Of a query with groups, what is known of each group
-        is kept in `<model>__memory`: with `auto` where a source is larger than 32 MiB, with `on`
+        """Whether rows are kept between runs, so that later runs read less. `auto`: if it pays.
+        `off`: never. A list of aliases, like `[r1, r2]`: for each of them, the rows of its source
+        that the query can need are kept in a table that all models of the schema share, even if it
+        does not pay. A pair in the list, like `[[r1, r2]]`: the joined rows of the two are kept as
+        well, in a table of their own (a stored join). For a query with groups, the state of each
+        group is kept in `<model>__memory`: with `auto` if a source is larger than 32 MiB, with `on`
         always.""",
     )
     deliver: tuple[Any, ...] = keyed(
         entries(),
-        """The places of new answers besides the table: files, mail, webhooks, other tables.""",
+        """The destinations of new answers besides the table: files, mail, webhooks, other
+        tables.""",
     )
     every: timedelta | None = keyed(
         interval(),
-        """How often `tapestry watch` runs the model. Without it: as often as its option `--every`
-        says.""",
+        """How often `tapestry watch` runs the model. Default: its option `--every`.""",
         word=True,
     )
     priority: int = keyed(
@@ -85,9 +86,9 @@ class ModelConfig:
             0,
             "write one like 10; the greater number goes first, 0 is the default",
         ),
-        """Between two models that are due, `tapestry watch` runs the one with the greater number
-        first, with what it reads; `tapestry run` and `tapestry replay` run the greatest numbers
-        first.""",
+        """The order of models that are due: `tapestry watch` runs the model with the greatest
+        number first, with the models that it reads. `tapestry run` and `tapestry replay` use the
+        same order.""",
     )
     own: Any = None
 

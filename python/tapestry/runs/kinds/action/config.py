@@ -41,21 +41,21 @@ class ReturnedRows:
 
     writes: tuple[str, ...] = keyed(
         texts("models", "option_prices"),
-        """The tables that the action writes. Of one in SQL without it: the targets of its
-        statements. Of a function in Python the table that takes the rows which it returns: a name
-        that it gives to `dbt.ref`, or `source.table` for one that it gives to `dbt.source`.""",
+        """The tables that the action writes. Default for SQL: the targets of its statements. A
+        Python function that returns rows needs the table for these rows: a name that it passes to
+        `dbt.ref`, or `source.table` for one that it passes to `dbt.source`.""",
     )
     merge_on: tuple[str, ...] = keyed(
         texts("columns", "[option_symbol]"),
-        """Columns that tell the rows of that table apart: a returned row takes the place of the one
-        with the same values in them, NULL is a value; where there is none it is added. Without the
-        key all returned rows are added.""",
+        """The columns that identify a row of that table. A returned row replaces the row with the
+        same values in them (NULL equals NULL), or is added if there is none. Without this key all
+        returned rows are added.""",
     )
     separable: bool = keyed(
         _switch(),
-        """For a function in Python that returns rows: from the rows of several batches it makes
-        what it makes from those of each batch by itself. Then it is called once for all batches
-        that are due, and the rows are one commit; `batch()` has no key in it.""",
+        """Declares that a Python function returns for the rows of several batches together the same
+        rows as for each batch separately. Then it is called once for all batches that are due, its
+        rows are written in one commit, and `batch()` contains no key.""",
         word=True,
     )
 
@@ -66,16 +66,16 @@ class ChainKeys:
 
     cycles: str = keyed(
         choice("refuse", "allow"),
-        """May what the action writes trigger, over rules and actions, the action itself? `refuse`:
-        that is an error before anything of it is run. `allow`: a condition of a rule ends it, or
-        `max_depth` does.""",
+        """The reaction if what the action writes can trigger the action itself, through rules and
+        other actions. `refuse`: an error before any of it is executed. `allow`: the cycle runs
+        until the condition of a rule stops it, or `max_depth` does.""",
         word=True,
     )
     max_depth: int = keyed(
         whole_number(16, "write one like 16: so often may an action trigger itself", 0),
-        """How long a chain may be: a commit that an action has made triggers a rule, its action
-        makes a commit, and so on. A batch that is further from the first commit is dead, and never
-        executed.""",
+        """The maximum length of a chain: a commit of an action triggers a rule, the action of this
+        rule makes a commit, and so on. A batch that is further from the first commit is dead: it is
+        not executed.""",
     )
 
 
@@ -85,10 +85,10 @@ class OrderKeys:
 
     deadline: timedelta | None = keyed(
         Values(length(timedelta(0)).read, None, "a length of time, like `10 seconds`"),
-        """How long after its release a batch is to be executed. Where several actions of one
-        `priority` are due at once, `tapestry watch` runs first the one whose batch has the earliest
-        such instant; those without a deadline come last. A batch that is late is executed all the
-        same.""",
+        """The time after its release within which a batch should be executed. If several actions of
+        one `priority` are due, `tapestry watch` first runs the one whose batch has the earliest
+        deadline, and last those without one. A batch that is past its deadline is executed
+        nevertheless.""",
         word=True,
     )
 
@@ -102,56 +102,57 @@ class ActionConfig(ReturnedRows, ChainKeys, OrderKeys):
 
     unique: bool = keyed(
         _switch(),
-        """All firings that wait go into one batch. Without it each firing is a batch of its
-        own.""",
+        """Put all waiting firings into one batch. Without it each firing is a batch of its own.""",
         word=True,
     )
     unique_on: tuple[str, ...] = keyed(
         texts("columns", "[comp]"),
-        """Columns of the bound rows: all rows with the same values in them that wait go into one
-        batch, those with others into others; NULL is a value.""",
+        """Columns of the bound rows: all waiting rows with the same values in these columns form
+        one batch (NULL equals NULL).""",
     )
     batching: str = keyed(
         choice(AT_START, BY_CLOCK),
-        """When a batch closes. `at_start`: when a run begins to execute it, so that all that waits
-        goes into it. `by_clock`: when it is released; what is committed then or later goes into the
-        next batch, so that batches do not depend on when runs happen.""",
+        """When a batch is closed. `at_start`: when a run begins to execute it, so it contains all
+        that waits at that time. `by_clock`: when it is released; later commits go into the next
+        batch, so the batches do not depend on when runs take place.""",
     )
     together: str = keyed(
         _together(),
-        """Does one statement execute many batches? `auto`: where it does what it does over each of
-        them, one by one. `true`: the same, and it is an error where it does not. `false`: never, so
-        that each batch is a commit.""",
+        """Whether one statement executes many batches. `auto`: if the result is the same as that of
+        executing them one by one. `true`: the same, but it is an error if the result could differ.
+        `false`: never, so each batch is a commit of its own.""",
         word=True,
     )
     max_batches: int = keyed(
         whole_number(200, "write one like 200: so many batches a run, each a commit", 1),
-        """At most so many batches are executed in a run, those that are released first; the others
-        wait for the next one.""",
+        """The maximum number of batches that a run executes, the first released ones first. The
+        others wait for the next run.""",
     )
     attempts: int = keyed(
         whole_number(5, "write one like 5: so often is a batch executed at most", 1),
-        """How often a batch that fails is executed, the first time included; then it is dead.""",
+        """The maximum number of times that a failing batch is executed, the first time included.
+        After them the batch is dead.""",
         word=True,
     )
     backoff: timedelta = keyed(
         length(timedelta(seconds=2)),
-        """How long a batch waits before it is executed a second time; before each further time
-        twice as long, ten minutes at most.""",
+        """The waiting time before the second attempt at a batch. It doubles for each further
+        attempt, up to ten minutes.""",
         word=True,
     )
     timeout: timedelta = keyed(
         length(timedelta(minutes=10)),
-        """How long the statements of a batch may take; then they are stopped, and the batch has
-        failed. A run begins no batch after this time, and three times as long after it has begun
-        another run may execute what it has claimed. `0 seconds`: as long as it takes.""",
+        """The maximum time for the statements of a batch. After it they are stopped, and the batch
+        has failed. A run begins no further batch after this time. Four times this long after a run
+        has claimed batches, another run may execute those that are not finished. `0 seconds`: no
+        limit.""",
         word=True,
     )
     on_dead: str = keyed(
         choice(AUTO, BLOCK, "continue"),
-        """The fate of the rows of a key whose batch is dead. `auto`: `block` where the action
+        """How later rows of the key of a dead batch are treated. `auto`: `block` if the action
         writes a derived table, else `continue`. `block`: they wait until the dead batch is replayed
-        or dropped; till then each run ends with an error. `continue`: later ones go into the next
+        or dropped; until then each run ends with an error. `continue`: they go into the next
         batch.""",
     )
 

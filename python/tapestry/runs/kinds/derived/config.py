@@ -20,9 +20,9 @@ class DerivedConfig:
 
     key: tuple[str, ...] = keyed(
         texts("columns", "comp or [comp, day]"),
-        """The columns that say which rows of the table an action writes: bound tables of its rules
-        have columns of the same names. Rows whose batches are not done yet are left out of the
-        comparison by it.""",
+        """The columns that identify the rows of the table that an action writes. The bound tables
+        of its rules have columns with the same names. Rows of keys whose batches are not done yet
+        are left out of the comparison.""",
         word=True,
     )
 
@@ -32,23 +32,24 @@ KEYS = KindKeys(
         ConfigKey(
             "verify",
             choice("sample", "full", "off"),
-            "How much of the table is compared with its query at each run of the model, for what"
-            " its actions have done so far. `sample`: every row; over sources of more than 32 MiB"
-            " a part of the keys, chosen by chance. `full`: every row. `off`: nothing.",
+            "How much of the table each run of the model compares with its query, for the work"
+            " that its actions have done so far. `sample`: every row; if the sources are larger"
+            " than 32 MiB, a random part of the keys. `full`: every row. `off`: nothing.",
             word=True,
         ),
         COMMON["verify_share"],
         ConfigKey(
             "on_verify_failure",
             choice("fail", "warn", "rebuild"),
-            "The reaction when the table is not what its query says. `fail`: stop, and with it what"
-            " depends on the table. `warn`: go on. `rebuild`: build it again from its query.",
+            "The reaction if the table differs from its query. `fail`: the run stops, and models"
+            " that depend on the table are skipped. `warn`: the run goes on. `rebuild`: the table"
+            " is built again from its query.",
         ),
         ConfigKey(
             "on_target_change",
             choice("fail", "warn"),
-            "The reaction when something else than an action has written to the table. `fail`:"
-            " stop, and with it what depends on the table. `warn`: go on.",
+            "The reaction if anything but an action has written to the table. `fail`: the run"
+            " stops, and models that depend on the table are skipped. `warn`: the run goes on.",
         ),
         COMMON["deterministic_functions"],
         COMMON["every"],

@@ -18,33 +18,37 @@ class MaintainedConfig:
 
     refresh: str = keyed(
         choice("auto", "incremental", "full"),
-        """How a run brings the table up to date. `auto`: by what has changed where that is exact
-        and costs less, else by the whole answer; the run says why. `incremental`: a run that cannot
-        be done by what has changed stops, with the reason. `full`: always by the whole answer.""",
+        """How a run updates the table. `auto`: from the changes if this is exact and costs less,
+        otherwise from the whole answer; the run gives the reason. `incremental`: from the changes;
+        a run that cannot do this stops and gives the reason. `full`: always from the whole
+        answer.""",
     )
     full_above: float = keyed(
         portion(0.3),
-        """With `refresh: auto`: the part of what a model reads, in bytes, that may have changed
-        before a run computes the whole answer; likewise of its rows that may change.""",
+        """With `refresh: auto`: the part of the sources (in bytes) that may have changed before a
+        run computes the whole answer. The same limit applies to the part of the model's rows that
+        may change.""",
     )
     unique_key: tuple[str, ...] = keyed(
         texts("columns", "order_id or [order_id, line]"),
-        """dbt's own key: the columns that tell the rows of the table apart, by which a run finds
-        the rows that change. They are columns of what the query reads, by which it groups where it
-        groups. A run that would write two rows with one key (NULLs count as equal) publishes
-        nothing. Not needed for the answer: without it the key is chosen from the query.""",
+        """dbt's own key: the columns that identify the rows of the table, by which a run finds the
+        rows to change. They must be columns of the sources, and for a query with GROUP BY columns
+        that it groups by. A run that would write two rows with one key (NULL equals NULL) publishes
+        nothing. The key is optional: without it a run chooses one from the query.""",
         word=True,
     )
     on_schema_change: str = keyed(
         choice("sync_all_columns", "fail", "ignore", "append_new_columns"),
-        """dbt's own key, for a query with other columns than its table has. `fail`: stop. With any
-        other value the table is built anew with the query's columns: it is the answer.""",
+        """dbt's own key: the reaction if the columns of the query differ from those of the table.
+        `fail`: the run stops. With every other value the table is rebuilt with the columns of the
+        query.""",
     )
     on_configuration_change: str = keyed(
         choice("apply", "fail", "continue"),
-        """dbt's own key for materialized views, for a query that is another one than the table was
-        made with. `fail`: stop. `apply`: the table is built anew; so it is with `continue`, with a
-        warning: a table with the answer of a former query is none.""",
+        """dbt's own key for materialized views: the reaction if the query has changed since the
+        last run. `fail`: the run stops. `apply`: the table is rebuilt. `continue`: the table is
+        rebuilt too, with a warning, because a table with the answer of the former query would be
+        wrong.""",
     )
 
 
@@ -58,9 +62,9 @@ KEYS = KindKeys(
         _other(
             "verify",
             "How much of the table is compared with the query before a run publishes. `sample`: a"
-            " part of its rows, another part each time; over sources of more than 32 MiB every row,"
-            " in one run of as many as there are parts. `full`: every row, each time. `off`:"
-            " nothing.",
+            " part of its rows, another part each time; if the sources are larger than 32 MiB,"
+            " every row, but only in one run of each cycle of 1 / `verify_share` runs. `full`:"
+            " every row, each time. `off`: nothing.",
             "sample",
             "full",
             "off",
@@ -69,8 +73,8 @@ KEYS = KindKeys(
         COMMON["on_verify_failure"],
         _other(
             "on_target_change",
-            "The reaction when somebody else wrote to the table. `fail`: stop. `refresh`: build it"
-            " again.",
+            "The reaction if another program has written to the table. `fail`: the run stops."
+            " `refresh`: the table is built again.",
             "fail",
             "refresh",
         ),

@@ -105,61 +105,61 @@ class ChangesConfig:
 
     changes: str = keyed(
         choice(CDF, LOG, DIFF),
-        """The source of the changes. `cdf`: the table's change data feed, each commit is one
-        transaction. `log`: the table is an append-only table of changes, each row is one, and
-        says of which transaction. `diff`: each commit is compared with the version before it,
-        which needs no feed and takes longer.""",
+        """How the rule finds the changes of its table. `cdf`: in the change data feed of the table;
+        each commit is one transaction. `log`: the table is itself a log of changes to which rows
+        are only added; each row is one change, and names its transaction. `diff`: by comparing each
+        commit with the version before it, which needs no feed and takes longer.""",
         word=True,
     )
     transaction: str = keyed(
         _word("a column"),
-        """For a log: the column that tells which changes are one transaction.""",
+        """For a log: the column that names the transaction of a change.""",
     )
     commit_time: str = keyed(
         _word("a column"),
-        """For a log: the column that says when the transaction was committed.""",
+        """For a log: the column with the time at which the transaction was committed.""",
     )
     order: tuple[str, ...] = keyed(
         texts("columns", "seq or [file, line]"),
-        """For a log: the columns by which the changes of one transaction are in order. Needed where
-        one changes a row twice.""",
+        """For a log: the columns that order the changes of one transaction. They are necessary if a
+        transaction changes a row twice.""",
         word=True,
     )
     op: OpOfLog | None = keyed(
         _op(),
-        """For a log: the column that says what a change is: `insert`, `update` or `delete`, or
-        other words that stand here for them.""",
+        """For a log: the column with the kind of the change: `insert`, `update` or `delete`. The
+        mapping gives other words for these.""",
         word=True,
     )
     diff_commits: int = keyed(
         whole_number(100, "write one like 100: so many commits are compared in a run", 1),
-        """At most so many commits are compared with the version before them in a run; the others
-        wait for the next one.""",
+        """The maximum number of commits that a run compares with the version before them. The
+        others wait for the next run.""",
     )
     on_overwrite: str = keyed(
         choice("diff", "fire", "fail"),
-        """How `cdf` takes an overwrite, a CREATE OR REPLACE and a RESTORE. `diff`: the rows that
-        differ count, a key on both sides is an update. `fire`: all rows were deleted, and all
-        inserted. `fail`: the run stops.""",
+        """How `cdf` treats an overwrite, a CREATE OR REPLACE and a RESTORE. `diff`: the rows that
+        differ are the changes; a key on both sides is an update. `fire`: all old rows count as
+        deleted, and all new rows as inserted. `fail`: the run stops.""",
     )
     on_changes_gone: str = keyed(
         choice("fail", "skip", "rebuild"),
-        """How a run takes it that changes cannot be read any more. `fail`: it stops. `skip`: it
-        leaves them out, warns of how many versions, and goes on with what comes next. `rebuild`:
-        the same, and the derived tables that actions of the rule write are built again by their
-        next run; until then these actions wait, and what the tables hold then is left out.""",
+        """The reaction if changes can no longer be read. `fail`: the run stops. `skip`: the run
+        leaves them out, warns how many versions are missing, and goes on with the next ones.
+        `rebuild`: the same, and the derived tables that actions of the rule write are built again
+        by their next run. Until then these actions wait. Changes that the new tables contain are
+        left out.""",
     )
     on_query_change: str = keyed(
         choice("fail", "continue"),
-        """How a run takes it that the rule is another one than that of the last run. `fail`: it
-        stops. `continue`: the new one looks at what comes next, where it binds the same
-        columns.""",
+        """The reaction if the rule differs from that of the last run. `fail`: the run stops.
+        `continue`: the new rule applies to the following commits, if it binds the same columns.""",
     )
     before: str = keyed(
         _word("a prefix of columns"),
-        """For a log whose rows have the old values too: the prefix of the columns with them, like
-        `old_` where `old_price` is what `price` was. Without it the old values are those of the
-        change before, of the same key.""",
+        """For a log whose rows also have the old values: the prefix of the columns with them, like
+        `old_` if `old_price` holds the former `price`. Without it the old values are those of the
+        previous change of the same key.""",
         word=True,
     )
 
@@ -174,61 +174,62 @@ class RuleConfig(ChangesConfig):
     when: tuple[str, ...] = keyed(
         texts("events", "['inserted', 'updated price']"),
         """The changes that trigger the rule: `inserted`, `deleted`, `updated`, or `updated a, b`
-        for a change of the value of one of these columns; one of them, or a list. Every rule needs
-        it.""",
+        for a change of the value of one of these columns. One of these, or a list. Every rule needs
+        this key.""",
         word=True,
     )
     conditions: tuple[str, ...] | None = keyed(
         _names("['big', 'matches']"),
-        """The queries that decide: the rule fires for a commit for which each of them finds a row.
-        They are CTEs of the body, or the name of its last SELECT. Without it that SELECT alone
-        decides; with `[]` the rule fires for every commit that triggers it.""",
+        """The queries that decide whether the rule fires: it fires for a commit if each of them
+        returns a row. They are CTEs of the body, or the name of its last SELECT. Default: the last
+        SELECT alone. With `[]` the rule fires for every commit that triggers it.""",
         word=True,
         name="if",
     )
     evaluate: tuple[str, ...] = keyed(
         texts("queries of the body", "['gone']"),
-        """The queries whose rows an action sees besides those of `if`; they decide nothing.""",
+        """Further queries of the body whose rows an action can read. They do not decide whether the
+        rule fires.""",
     )
     bind_as: tuple[str, ...] = keyed(
         Values(texts("names", "matches").read, (), "a name"),
-        """The name of the rows of the body's last SELECT in an action. `matches` where nobody
-        says it.""",
+        """The name by which an action reads the rows of the last SELECT of the body. Default:
+        `matches`.""",
     )
     after: timedelta = keyed(
         length(timedelta(0)),
-        """How long a firing waits before an action runs, so that those that come meanwhile go with
-        it. It counts from the oldest one that waits. Without it nothing waits.""",
+        """How long a firing waits before an action runs, so that later firings go into the same
+        batch. The time counts from the oldest waiting firing.""",
         word=True,
     )
     key: tuple[str, ...] = keyed(
         texts("columns", "id or [id, line]"),
-        """The columns that tell the rows of the table apart, and that an update leaves as they are:
-        by them the old and the new values of an updated row are told to be of one row. In a log of
-        changes: those of the rows whose changes it has.""",
+        """The columns that identify the rows of the table and that an update does not change: they
+        connect the old and the new values of an updated row. In a log of changes they identify the
+        rows to which the changes belong.""",
         word=True,
     )
     begin: str | datetime = keyed(
         _begin(),
-        """The commits that the first run looks at. `now`: none, those after it come next.
-        `earliest`: all that the table's history still has. A number: from that version on. An
-        instant: from the first commit at or after it; of a log, the transactions with such a
-        `commit_time`. Without it: those after the versions that derived tables of its actions were
-        built from, else none.""",
+        """The commits that the first run reads. `now`: none, only later ones. `earliest`: all that
+        the table's history still has. A number: all from this version on. An instant: all from the
+        first commit at or after it; for a log, the transactions with such a `commit_time`. Default:
+        the commits after the versions from which derived tables of its actions were built; without
+        such tables as `now`.""",
         word=True,
     )
 
     keep: timedelta = keyed(
         length(KEPT),
-        """How long the rows of a firing stay in the rule's tables when all actions of the rule are
-        done with it, and with all before it. A run of an action removes them then. Rows of a batch
-        that has failed or is dead stay, and all that came after them.""",
+        """How long the rows of a firing stay in the rule's tables after all actions of the rule
+        have finished it and all firings before it. After that a run of an action removes them. Rows
+        of a batch that has failed or is dead stay, and so do all later rows.""",
         word=True,
     )
     states: tuple[str, ...] = keyed(
         _states(),
-        """Tables that the rule reads as they are when it runs, by their names: `{comps_list:
-        run}`. Each other one it reads as it was when the transaction was committed.""",
+        """The tables that the rule reads in their state at the time of the run, like `{comps_list:
+        run}`. The rule reads every other table in its state at the time of the commit.""",
         word=True,
     )
 
