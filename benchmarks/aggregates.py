@@ -133,7 +133,7 @@ def listed(result: dict[str, Any]) -> tuple[list[str], list[list[str]], str]:
             one = found["variants"].get(variant)
             row.append("–" if one is None else f"{one['ratio']:.2f}")
         rows.append(row)
-    head = ["query", "strategy", "aim", "Q, s", "Q^I : Q", "with memory", "upkeep of it"]
+    head = ["query", "strategy", "target", "Q, s", "Q^I : Q", "with memory", "upkeep of it"]
     at = result["measured"]
     said = (
         f"{result['rows']:,} rows, {result['rows'] // GROUP:,} groups, 1 % new; {at['at'][:10]},"

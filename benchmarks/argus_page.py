@@ -29,7 +29,7 @@ def argus_fig4() -> str:
                 row += [_ratio(one, each) for each in ("Q^I", "Q^I, split", "Q^I + memory")]
                 row += [count(one.get("Q^I", {}).get("answers"))]
             rows.append(row)
-        head = ["", "aim"]
+        head = ["", "target"]
         for which in pair:
             head += [f"{which}: Q, s", "Q^I : Q", "in branches", "with memory", "answers"]
         parts += [table(head, rows), _said(next(iter(pair.values())))]
@@ -69,7 +69,7 @@ def one_memory() -> str:
     row += [*(seconds(took[each]) for each in ("off", "auto")), f"{found['ratio']:.2f}"]
     row.append(f"{seconds(built['off'])}, {seconds(built['auto'])}")
     head = ["models", "rows", "new", "memories", "without, s", "with, s", "with : without"]
-    return _told([*head, "the run before, which builds it: without, with, s"], [row], found)
+    return _told([*head, "the previous run, which builds it: without, with, s"], [row], found)
 
 
 def sharing() -> str:
@@ -125,7 +125,7 @@ def _said(result: dict[str, Any]) -> str:
     return (
         f"{data['rows']:,} transfers ({data['mib']:,.1f} MiB), {data['new']:,} of them new;"
         f" {at['at'][:10]}, Spark {at['spark']}, {at['cores']} cores, load average"
-        f" {at['load_average']} (others were at work), commit {at['commit']}."
+        f" {at['load_average']} (other programs were running), commit {at['commit']}."
     )
 
 

@@ -69,7 +69,7 @@ def measured_on(result: dict[str, Any]) -> str:
     return (
         f"{data['rows']:,} messages in {data['files']} files ({data['mib']:,.0f} MiB), "
         f"{data['from']} to {data['to']}; {at['at'][:10]}, Spark {at['spark']}, "
-        f"{at['cores']} cores, load average {at['load_average']} (others were at work), "
+        f"{at['cores']} cores, load average {at['load_average']} (other programs were running), "
         f"commit {at['commit']}."
     )
 
@@ -285,12 +285,12 @@ def lookback() -> str:
             row = [f"{query}: {said}", f"{found['truth']:,}", f"{one['rows']:,}"]
             row += [f"{one['missing']:,}", f"{one['never_delivered']:,}", f"{one['surplus']:,}"]
             rows.append([*row, f"**{one['missing'] + one['surplus']:,}**"])
-    head = ["", "answers", "rows kept", "missing", "of these no copy at all", "no answer", "wrong"]
+    head = ["", "answers", "rows kept", "missing", "without any copy", "no answer", "wrong"]
     facts = result["facts"]
     said = (
         f"{facts['rows']:,} messages in {facts['runs']} monthly batches; Q1 and Q3 ask for "
         f"`{facts['list']}`; "
-        f"{facts['late_rows']:,} rows came after a run that their ts lies before."
+        f"{facts['late_rows']:,} rows arrived late."
     )
     return "\n\n".join([table(head, rows), said])
 

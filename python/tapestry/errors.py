@@ -37,7 +37,7 @@ class TapestryError(Exception):
 
 
 class Refusal(TapestryError):
-    """A query that cannot be kept exactly is refused, with the reason, the place and a way out.
+    """A query whose exact answers a run cannot compute, with the reason, the place and a way out.
 
     ``code`` names the kind of refusal: it stays the same when the wording changes.
     """
@@ -72,11 +72,11 @@ class LateRowsFound(TapestryError):
 
 
 class QueryChanged(TapestryError):
-    """The query or the kind of a model is not the one that its table was grown with."""
+    """The query or the kind of a model differs from that of the last run of its table."""
 
 
 class TargetChanged(TapestryError):
-    """Somebody else wrote to the table of a continuous model."""
+    """Another program has written to the table of a model."""
 
 
 class StateMissing(TapestryError):
@@ -84,7 +84,7 @@ class StateMissing(TapestryError):
 
 
 class StateUnreadable(StateMissing):
-    """A bookkeeping table has a row of a model that no run can have written."""
+    """A table of the adapter has a row about a model that no run can have written."""
 
 
 class NotRunYet(StateMissing):
@@ -96,7 +96,7 @@ class ConcurrentRun(TapestryError):
 
 
 class ExpectationFailed(TapestryError):
-    """New rows break what the model's author expects of them, or it could not be computed."""
+    """New rows violate an expectation, or an expectation could not be computed."""
 
 
 class VerificationFailed(TapestryError):
@@ -104,39 +104,39 @@ class VerificationFailed(TapestryError):
 
 
 class MailboxUnreadable(TapestryError):
-    """A mailbox cannot be read as a whole or is beyond a limit: nothing of it is loaded."""
+    """A mailbox cannot be read completely, or exceeds a limit: nothing of it is loaded."""
 
 
 class AssumptionWrong(ConfigurationError):
-    """Rows of a source break what the model's author assumed of them."""
+    """Rows of a source violate an assumption of the model's author (``assume``)."""
 
 
 class TooManyInstants(ConfigurationError):
-    """A run would evaluate its query for more rows at more instants than ``instants_limit``."""
+    """A run would evaluate more pairs of a row and an instant than ``instants_limit``."""
 
 
 class WindowError(TapestryError):
-    """The window asked for cannot be run: it ends before the last one did."""
+    """The requested window ends before the window of the last run."""
 
 
 class ReservedName(ConfigurationError):
-    """A relation, a query or a column has a name that a rule gives to something of its own."""
+    """A relation, a query or a column has a name that a rule uses for something else."""
 
 
 class CannotPair(TapestryError):
-    """The old and the new image of an updated row cannot be told from those of other rows."""
+    """The old and the new values of an updated row cannot be matched."""
 
 
 class BoundTablesDiffer(ConfigurationError):
-    """Rules of one action bind tables of other names, columns or types."""
+    """The rules of an action bind tables with different names, columns or types."""
 
 
 class UniqueColumnMissing(ConfigurationError):
-    """A bound table lacks some of the columns that the batches of an action are told apart by."""
+    """A bound table lacks some of the columns by which the batches of an action are formed."""
 
 
 class ChangesGone(TapestryError):
-    """The changes of a table since a rule last read it can no longer be read."""
+    """The changes of a table since the last run of a rule can no longer be read."""
 
 
 class StateGone(TapestryError):
@@ -144,7 +144,7 @@ class StateGone(TapestryError):
 
 
 class BaselineGap(TapestryError):
-    """A rule looks at commits from a later one on than the table that it keeps was built from."""
+    """A rule begins after the version from which a derived table of its actions was built."""
 
 
 class DerivedDrift(TapestryError):
@@ -152,7 +152,7 @@ class DerivedDrift(TapestryError):
 
 
 class ActionFailed(TapestryError):
-    """A batch of an action has failed, and will not be tried again by itself."""
+    """A batch of an action has failed for the last time: no run tries it again."""
 
 
 class ActionTimedOut(ActionFailed):
@@ -160,7 +160,7 @@ class ActionTimedOut(ActionFailed):
 
 
 class RuleLoop(TapestryError):
-    """A commit of an action has triggered a rule whose action has triggered another, too often."""
+    """A chain of rules and actions is longer than ``max_depth``."""
 
 
 _COMMENT = re.compile(

@@ -17,7 +17,8 @@ TEXT = """\
 
 <!-- written by tools/reference from the code: `make reference` -->
 
-What `tapestry COMMAND --help` says, on one page. [Commands](commands.md) says what they are for.
+This page has the texts of `tapestry COMMAND --help`. [Commands](commands.md) explains what the
+commands are for.
 """
 
 
@@ -35,7 +36,7 @@ def _command(name: str) -> str:
     lines = [f"## {name}", "", " ".join(inspect.cleandoc(command.help or "").split()), ""]
     lines += ["<!-- output -->", "```text", f"tapestry {name} {usage}", "```", ""]
     if rows := list(_options(command)):
-        lines += ["| option | | default |", "|---|---|---|", *rows, ""]
+        lines += ["| option | meaning | default |", "|---|---|---|", *rows, ""]
     if example:
         lines += ["```sh", *example, "```", ""]
     lines += prose
@@ -51,7 +52,7 @@ def _word(name: str, command: click.Command, known: set[str | None]) -> Iterator
     usage = " ".join(command.collect_usage_pieces(click.Context(command)))
     yield from (f"### {name}", "", " ".join(inspect.cleandoc(command.help or "").split()), "")
     yield from ("<!-- output -->", "```text", f"tapestry {name} {usage}", "```", "")
-    yield from ("| option | | default |", "|---|---|---|", *_options(command, known), "")
+    yield from ("| option | meaning | default |", "|---|---|---|", *_options(command, known), "")
 
 
 def _options(command: click.Command, known: Collection[str | None] = ()) -> Iterator[str]:

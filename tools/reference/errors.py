@@ -25,13 +25,13 @@ TEXT = """\
 
 <!-- written by tools/reference from the code: `make reference` -->
 
-Every error of ours is one message of at most five lines: what is wrong, where (`in:`), and what to
-do (`do:`). There is no Python traceback and no Java stack in front of you; those are in
-`logs/dbt.log` and `logs/spark.log`. dbt shows the message under the model that it belongs to.
-With `tapestry … --json` an error is also JSON, and `kind` is the name below, `code` that of a
-refusal. A code stays the same when the wording changes: let programs depend on it alone.
+Every error of the adapter is one message of at most five lines: what is wrong, where (`in:`), and
+what to do (`do:`). Python tracebacks and Java stack traces are in `logs/dbt.log` and
+`logs/spark.log`. dbt shows the message under its model. With `tapestry … --json` an error is also
+JSON: `kind` is one of the headings below, and `code` is the code of a refusal. The code stays the
+same if the wording changes, so programs should use only the code.
 
-In the messages `…` stands for what is filled in.
+In the messages `…` stands for names and values.
 """
 
 MAKERS = {"refuse": ("clock-condition", 0, 1), "_refuse_correlated": ("correlated", 1, 2)}

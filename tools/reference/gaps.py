@@ -10,9 +10,10 @@ from pathlib import Path
 from tools.reference.literals import Names, names_of, text_of
 
 TEXT = """\
-## Gaps that a test watches
+## Known gaps with a test
 
-Each is a test that is expected to fail. When it passes one day, it says so, and this line goes.
+For each of these gaps there is a test that is expected to fail (a strict `xfail`). When the gap is
+closed, the test reports it, and the line is removed.
 """
 
 
@@ -20,7 +21,7 @@ def section(root: Path) -> str:
     """The gaps as a list; a sentence where there is none."""
     found = sorted({(reason, str(path.relative_to(root))) for path, reason in _gaps(root)})
     lines = [f"- {reason} (`{path}`)" for reason, path in found]
-    return "\n".join([TEXT, *(lines or ["There is none at the moment."]), ""])
+    return "\n".join([TEXT, *(lines or ["There are none at the moment."]), ""])
 
 
 def _gaps(root: Path) -> Iterator[tuple[Path, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -78,8 +79,20 @@ def _either(one: ast.expr, other: ast.expr, names: Names) -> str:
     return "" if any(unknown) else max(texts, key=lambda text: ("…" in text, len(text)))
 
 
+CODE = re.compile(r"`([^`|\\]+)`")
+
+
 def cell(text: str) -> str:
-    """Text inside a table: as it stands, with no Markdown and no HTML of its own."""
+    r"""Text inside a table: its code as code, the rest with no Markdown and no HTML of its own.
+
+    >>> cell("write `a_b` for a_b")
+    'write `a_b` for a\\_b'
+    """
+    kept = CODE.split(text)
+    return "".join(f"`{one}`" if i % 2 else _escaped(one) for i, one in enumerate(kept))
+
+
+def _escaped(text: str) -> str:
     for old, new in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("*", "\\*"), ("_", "\\_"),
                      ("[", "\\["), ("{", "&#123;"), ("`", "\\`")):  # fmt: skip
         text = text.replace(old, new)

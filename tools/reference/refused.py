@@ -21,14 +21,16 @@ TEXT = """\
 
 <!-- written by tools/reference from the code: `make reference` -->
 
-A continuous model keeps a query exactly, or says before it reads any data that it cannot. Here is
-what it says for each kind of query, and what to write instead. `tapestry explain --sql "…"` tries
-a query of yours. [Limitations](limitations/index.md) has the rest of what is missing.
+A run of a continuous model computes the exact answers of its query. If it cannot, it refuses the
+query before it reads any data. This page shows the message for each kind of query, and what to
+write instead. `tapestry explain --sql "…"` tests another query. [Limitations](limitations/index.md)
+lists everything else that is not supported.
 
-The word in brackets behind the first line is the refusal's code. It stays the same when the wording
-changes; [Errors](errors.md#refusal) lists all codes.
+The word in brackets after the first line is the code of the refusal. It stays the same if the
+wording changes. [Errors](errors.md#refusal) lists all codes.
 
-A refused query can still be an ordinary model (`table`, `view`) that reads a continuous one.
+You can still use a refused query in an ordinary model (`table`, `view`) that reads a continuous
+one.
 """
 ORDERS = ("id bigint", "customer string", "amount bigint", "due timestamp", "ts timestamp")
 PAYMENTS = ("order_id bigint", "amount bigint", "ts timestamp")
@@ -67,12 +69,12 @@ CASES = (
     Case(
         "A sum of DOUBLEs",
         "select customer, sum(amount / 2) as total from orders group by customer",
-        "It is added up in no fixed order, so its last digits differ. A DECIMAL is exact:",
+        "Spark adds the values in no fixed order, so the last digits vary. A DECIMAL is exact:",
         "select customer, sum(cast(amount / 2 as decimal(38, 6))) as total from orders"
         " group by customer",
     ),
     Case(
-        "A list, or a first value, in no order",
+        "A list without an order",
         "select customer, collect_list(id) as ids from orders group by customer",
         "Give it an order:",
         "select customer, sort_array(collect_list(id)) as ids from orders group by customer",
@@ -80,11 +82,11 @@ CASES = (
     Case(
         "The first of a group",
         "select customer, first(amount) as first_one from orders group by customer",
-        "Rows have no order. Say by what it is the first:",
+        "Rows have no order. Name the column that decides which one is the first:",
         "select customer, min_by(amount, ts) as first_one from orders group by customer",
     ),
     Case(
-        "PIVOT with a name behind it",
+        "PIVOT followed by a name",
         "select p.ann from (select customer, amount from orders)"
         " pivot (sum(amount) for customer in ('ann')) as p",
         "Spark does not read it. Put it into a derived table:",
@@ -94,7 +96,8 @@ CASES = (
     Case(
         "The hour of now()",
         "select id from orders where hour(now()) = 9",
-        "It holds again every day. Compare with an instant: nine o'clock on the next day.",
+        "This condition holds again every day. Compare with an instant, here nine o'clock on the"
+        " next day:",
         "select id from orders where now() >= date_trunc('day', ts) + interval 33 hours",
     ),
     Case(
@@ -104,35 +107,36 @@ CASES = (
         "select id from orders where now() > ts + interval 1 month",
     ),
     Case(
-        "Chance",
+        "Random numbers",
         "select id from orders where rand() < 0.1",
-        "Derive it from the data, so that it is the same each time:",
+        "Compute the value from the data, so that it is the same each time:",
         "select id from orders where pmod(hash(id), 10) = 0",
     ),
     Case(
-        "A subquery of several rows for one value",
+        "A subquery with several rows as a value",
         "select id, (select p.amount from payments p where p.order_id = o.id) as paid"
         " from orders o",
-        "Make it one value, whatever there is:",
+        "Use an aggregate, which always returns one value:",
         "select id, (select max(p.amount) from payments p where p.order_id = o.id) as paid"
         " from orders o",
     ),
     Case(
         "select * over a continuous model",
         "select * from late_orders",
-        "It has a `_matched_at` of its own. List the columns:",
+        "The model already has a column `_matched_at`. List the columns, and rename this one:",
         "select id, _matched_at as late_since from late_orders",
     ),
     Case(
-        "Look-up tables alone",
+        "Only look-up tables",
         "select code from countries",
-        "Nothing ever arrives. It is a `table` or a `view`.",
+        "No rows arrive in look-up tables. Use a `table` or a `view`.",
     ),
     Case(
         "A generator over several tables",
         "select explode(array(o.id, p.order_id)) as x from orders o join payments p"
         " on p.order_id = o.id",
-        "Do it upstream, in a table that keeps the arrival column: a view would be opened.",
+        "Compute it upstream, in a table that keeps the arrival column. A view is not enough,"
+        " because its text is inlined.",
     ),
 )
 

@@ -26,14 +26,14 @@ Example:
   tapestry adopt unanswered --arrived loaded_at --extra drop --yes
   tapestry adopt unanswered --up-to 2026-03-01 --dry-run --json
 
-The way in for a hand-written incremental model: write its query as a continuous model under the
-name of its table, then adopt it. Everything that was ever an answer up to an instant (now, unless
---up-to says another) is compared with the rows of the table, duplicates counted: what it missed,
-and what it has too much. Then the table is built anew, in one commit, with exactly the answers and
-the instant at which each began; its old content stays readable under its version.
+Use it to take over the table of a hand-written incremental model: write its query as a continuous
+model with the name of the table, then adopt it. The command compares the rows of the table, with
+duplicates, with all answers up to an instant (now, or --up-to), and shows missing rows and rows too
+many. Then it builds the table anew, in one commit, with exactly the answers and the first instant
+of each. The old content stays readable under its version.
 
-A maintained model takes over a table with the columns of its query: the rows that differ from the
-answer are written, in one commit, and the others stay.
+A maintained model takes over a table with the columns of its query: one commit writes the rows that
+differ from the answer, and the others stay.
 
 Exit codes: 0 adopted (--dry-run: the table is right), 1 not adopted (--dry-run: it is not).
 """
@@ -48,19 +48,22 @@ class ExtraRows(TapestryError):
 @click.option(
     "--up-to",
     metavar="INSTANT",
-    help="The instant up to which it is compared and adopted; now by default.",
+    help="The instant up to which the table is compared and adopted; default: now.",
 )
-@click.option("--arrived", help="Column of the table that says when a row came in: compared, too.")
+@click.option(
+    "--arrived",
+    help="Column of the table with the time at which a row came in; it is compared too.",
+)
 @click.option(
     "--extra",
     type=click.Choice(["drop", "refuse"]),
     default="refuse",
     show_default=True,
-    help="Rows of the table that are no answers: drop them, or refuse.",
+    help="Rows of the table that are no answers: drop them, or refuse to adopt it.",
 )
-@click.option("--dry-run", is_flag=True, help="Compare only.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="What was found as JSON.")
+@click.option("--dry-run", is_flag=True, help="Only compare.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @project_options
 def adopt(
     model: str,

@@ -24,20 +24,19 @@ Example:
   tapestry advise ../repo/finance --macros ../repo/macros --vars '{start: 2024-01-01}'
   tapestry advise queries --json | jq '.reasons'
 
-DIR is a dbt project for any adapter, or any folder of .sql files. It is only read: dbt does not
-parse it, no package need be installed, no warehouse is asked, no variable of the environment is
-looked at. --dialect says which SQL it is written in; what is not Spark's is translated by sqlglot
-first.
+DIR is a dbt project for any adapter, or any folder of .sql files. The command only reads it. It
+does not start dbt, needs no installed packages, and uses neither a warehouse nor environment
+variables. --dialect names the SQL dialect of the project; sqlglot translates it to that of Spark.
 
-Jinja is rendered with stand-ins, in a process of its own: ref() and source() are names, var() has
-its value of --vars, dbt_project.yml or its default, target.name is prod, execute is false, and
-is_incremental() is false, then true to see what it compares. The project's macros count, those of
-packages where `dbt deps` has installed them or packages.yml names them as local, those of --macros,
-and the common ones of dbt_utils. In a git repository macros of other projects beside DIR, and of a
-folder macros there, fill in names that are not known otherwise.
+A separate process renders Jinja with replacements: ref() and source() give names, var() gives its
+value from --vars, dbt_project.yml or its default, target.name is prod, execute is false.
+is_incremental() is first false, then true, to find what it compares. The process knows the macros
+of the project, those of packages that `dbt deps` has installed or that packages.yml names as local,
+those of --macros, and the common ones of dbt_utils. Other names are looked up among the macros of
+other projects in the same git repository, and for a folder among the macros in it.
 
-The columns of tables are those that the project's queries ask for and its YAML lists. Types are
-those of the YAML, else guesses. --json has them all under columns_taken.
+The columns of a table are those that the queries of the project use and its YAML lists. Their types
+are those of the YAML, otherwise guesses. With --json, columns_taken lists them all.
 """
 
 
@@ -55,16 +54,16 @@ those of the YAML, else guesses. --json has them all under columns_taken.
     help="SQL dialect of the project.",
     shell_complete=dialects,
 )
-@click.option("--vars", "variables", metavar="YAML", default="", help="As dbt's own.")
+@click.option("--vars", "variables", metavar="YAML", default="", help="dbt's own option.")
 @click.option(
     "--macros",
     metavar="DIR",
     multiple=True,
-    help="A folder of macros, or a package, that lies beside DIR; several times for several.",
+    help="A folder of macros, or a package, outside DIR; may be repeated.",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
 )
-@click.option("--verbose", "-v", is_flag=True, help="All that there is to say of each model.")
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+@click.option("--verbose", "-v", is_flag=True, help="Print all details of each model.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def advise(
     folder: Path,
     dialect: str,
@@ -73,7 +72,7 @@ def advise(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Say of each model in DIR which kind fits, why, and what would change; only read it."""
+    """Say for each model in DIR which kind fits, why, and what to change; DIR is only read."""
     from tapestry.advise.survey import survey
     from tapestry.cli.eject import known_dialect
 

@@ -20,7 +20,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 @click.command(epilog=EXAMPLE)
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
-@click.option("--json", "as_json", is_flag=True, help="The script as a field of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the script as a field of JSON.")
 def completion(shell: str | None, as_json: bool) -> None:
     """Print the script that lets your shell complete commands; by default for $SHELL."""
     from tapestry.cli.main import commands

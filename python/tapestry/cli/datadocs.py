@@ -15,14 +15,14 @@ Examples:
   tapestry datadocs
   tapestry datadocs --json
 
-Renders what runs have kept under target/great_expectations; no Spark is started. Runs render it
-themselves where they load Great Expectations anyway. Exit codes: 0 done, 1 nothing was checked yet,
-2 wrong usage or settings.
+Renders the results that runs have stored under target/great_expectations, without Spark. Runs that
+load Great Expectations render them without this command. Exit codes: 0 done, 1 nothing was checked
+yet, 2 wrong usage or settings.
 """
 
 
 @click.command(epilog=EXAMPLE, short_help="Render the checks of past runs as Data Docs.")
-@click.option("--json", "as_json", is_flag=True, help="Print where they are as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print their location as JSON.")
 @project_options
 def datadocs(
     as_json: bool,

@@ -16,10 +16,10 @@ Example:
   tapestry deliver unanswered --sink ops
   tapestry deliver --json | jq '.[] | select(.error != "")'
 
-`dbt run` delivers by itself when its models are done. This catches up by hand, after a sink was
-down, say: whatever the runs so far have published and a sink does not have yet is sent.
+`dbt run` delivers after its models are done. Use this command for example after a sink was not
+available: it sends all rows that runs have published and that a sink does not have yet.
 
-Exit codes: 0 every sink has everything, 1 one has not; what it lacks stays for the next time.
+Exit codes: 0 every sink has all rows; 1 one has not, and the next call sends the rest.
 """
 
 
@@ -34,7 +34,7 @@ INSTEAD = {
 @click.command(epilog=EXAMPLE)
 @click.argument("models", metavar="[MODEL...]", nargs=-1, shell_complete=models_of_ours)
 @click.option("--sink", "sinks", multiple=True, help="Only sinks of this name; may be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="What became of each sink as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result for each sink as JSON.")
 @project_options
 def deliver(
     models: tuple[str, ...],
@@ -42,7 +42,7 @@ def deliver(
     as_json: bool,
     given: DbtOptions,
 ) -> None:
-    """Bring what is new of continuous MODELs (all, if none is named) to their sinks."""
+    """Send the new answers of continuous MODELs (all, if none is named) to their sinks."""
     from tapestry.cli.models import (
         names_of_answers,
         open_models,

@@ -27,18 +27,18 @@ Example:
   tapestry doctor --target cluster
   tapestry doctor --json | jq '.findings[] | select(.status == "wrong")'
 
-Looks at the installed packages, Java, Delta's jars, the project and its profile, the connection and
+Checks the installed packages, Java, Delta's jars, the project and its profile, the connection and
 its time zone, the arrival column and layout of every source of a continuous model, how long the
-sources of maintained models keep their old versions, whether the storage lets one of two writers
-win, and whether the state of the models can be read. Nothing is changed.
-Exit code 1 where something is wrong; a note alone is none.
+sources of maintained models keep old versions, whether the storage allows only one of two
+concurrent writers to commit, and whether the state of the models can be read. It changes nothing.
+Exit code 1 if something is wrong; notes do not count.
 """
 MARKS = {"ok": "✓", "note": "!", "wrong": "✗", "skipped": "-"}
 COLOURS = {"ok": "green", "note": "yellow", "wrong": "bold red", "skipped": "dim"}
 
 
 @click.command(epilog=EXAMPLE)
-@click.option("--json", "as_json", is_flag=True, help="All findings as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @project_options
 def doctor(as_json: bool, given: DbtOptions) -> None:
     """Check what a run needs: Java, jars, profile, sources, storage; say how to fix it."""

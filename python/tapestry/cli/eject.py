@@ -23,20 +23,22 @@ Example:
   tapestry eject unanswered --dialect duckdb --into ../plain
   tapestry eject --dialect postgres --json
 
-Writes a small dbt project: one incremental model each, guarded by is_incremental(), the macros that
-give a run's window, and tests for enough and not too much. Continuous models that a model reads are
-ejected with it; seeds and other models that it reads must be in the project where it goes.
+Writes a small dbt project: one incremental model for each model, guarded by is_incremental(), the
+macros that compute the window of a run, and tests for missing rows and rows too many. Continuous
+models that a model reads are ejected with it. Seeds and other models that it reads must be in the
+project to which you copy it.
 
-A maintained model is ejected where plain dbt keeps it exactly: over sources that say when their
-rows arrive and, by 'delta.appendOnly' = 'true', that none is updated or deleted, a query of which
-no answer ever ends (filters, joins, EXISTS, DISTINCT), or a GROUP BY of columns that are NOT NULL
-over one source. Others are left out, with the reason: as a table they have the same rows.
+A maintained model is ejected if plain dbt can keep it exact. Its sources must have an arrival
+column and, by 'delta.appendOnly' = 'true', no updates or deletes. Its query must be one of which no
+answer ever ends (filters, joins, EXISTS, DISTINCT), or a GROUP BY of columns that are NOT NULL over
+one source. Others are left out, with the reason; a table model has the same rows.
 
-Run and compared with the adapter's tables: spark, duckdb, postgres. Other dialects are those of
-sqlglot; they are marked UNTESTED in the files.
+The dialects spark, duckdb and postgres are tested: the ejected models were run, and gave the same
+tables as the adapter. Other dialects of sqlglot are marked UNTESTED in the files.
 
-Rows in time only: late rows, updates and deletes in a source need the versions of the tables, which
-a plain incremental model does not look at. Each file says so.
+The ejected models are exact for rows that arrive in time. Late rows, updates and deletes in a
+source need the versions of its table, which a plain incremental model does not read. Each file says
+so.
 """
 
 
@@ -46,17 +48,17 @@ a plain incremental model does not look at. Each file says so.
     "--dialect",
     default="spark",
     show_default=True,
-    help="SQL dialect of the target.",
+    help="SQL dialect of the ejected models.",
     shell_complete=dialects,
 )
 @click.option(
     "--into",
     type=click.Path(path_type=Path, file_okay=False),
     default=None,
-    help="Folder to write to; by default ejected/<dialect> in the project.",
+    help="Folder to write to; default: ejected/<dialect> in the project.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace files that are there.")
-@click.option("--json", "as_json", is_flag=True, help="What was written, as JSON.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
+@click.option("--json", "as_json", is_flag=True, help="Print the written files as JSON.")
 @project_options
 def eject(
     models: tuple[str, ...],

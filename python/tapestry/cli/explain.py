@@ -24,22 +24,22 @@ Example:
   tapestry explain unanswered --json | jq '.reads[] | {place, source, files}'
   tapestry explain --sql "select * from {{ source('bboard', 'messages') }} where now() > ts"
 
-Each step is shown as SQL with the reason why it is allowed: the query Q, its standard form, the
-comparisons with now() solved, Q_M (everything that was ever an answer), and Q^I, which a run
-executes over its window (:tau, :t]. Then: which source each branch narrows to which range, how many
-files and bytes that reads now, and what would make it cheaper. Nothing is run and nothing written.
---cost shows instead what the last runs took, by part: to plan, to claim the number of the run, to
-compute and check its rows, to commit them, to confirm that.
+Shows each step as SQL, with the reason why it is allowed: the query Q, its standard form, the
+solved comparisons with now(), Q_M (everything that was ever an answer), and Q^I, which a run
+executes over its window (:tau, :t]. Then it shows which range of which source each branch reads,
+how many files and bytes these are now, and what would make the run cheaper. It neither runs the
+model nor writes anything. --cost shows instead the times of the last runs, by part: to plan, to
+claim the number of the run, to compute and check its rows, to commit them, to confirm the commit.
 
-Exit code 1 where the query is refused: the steps up to the one that refuses it are shown.
+Exit code 1 if the query is refused; the steps up to the refusal are shown.
 """
 
 
 @click.command(epilog=EXAMPLE)
 @click.argument("model", required=False, shell_complete=models_of_ours)
-@click.option("--sql", help="Explain a query that is no model yet; may hold ref() and source().")
-@click.option("--cost", is_flag=True, help="What the last runs of MODEL took, by part.")
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+@click.option("--sql", help="Explain this query instead of a model; it may use ref() and source().")
+@click.option("--cost", is_flag=True, help="Show the times of the last runs of MODEL, by part.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @project_options
 def explain(
     model: str | None,

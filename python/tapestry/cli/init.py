@@ -18,8 +18,8 @@ Example:
   dbt show --select unanswered
   tapestry explain unanswered
 
-Writes dbt_project.yml, profiles.yml, and two models: one that stands in for a loader, and one
-continuous model over it. Replace the first by a source of your own.
+Writes dbt_project.yml, profiles.yml, and two models: one that generates messages in place of a
+loader, and one continuous model over it. Replace the first with a source of your own.
 """
 
 PROJECT = """\
@@ -96,8 +96,8 @@ IGNORED = "target/\nlogs/\nwarehouse/\ndbt_packages/\n"
 @click.argument(
     "folder", required=False, default=".", type=click.Path(path_type=Path, file_okay=False)
 )
-@click.option("--name", help="Name of the project; by default the folder's.")
-@click.option("--json", "as_json", is_flag=True, help="What was written, as JSON.")
+@click.option("--name", help="Name of the project; default: that of the folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print the written files as JSON.")
 def init(folder: Path, name: str | None, as_json: bool) -> None:
     """Make a new project in an empty FOLDER (the current one by default)."""
     root = folder.resolve()

@@ -27,20 +27,21 @@ Example:
   tapestry load 2019-April.txt.gz --list git
 
 FILE is an mbox (also .gz), a Maildir, a folder of .eml files, one .eml file, or a .parquet file
-with the table's columns. All new messages of a file arrive in one commit; a message that the table
-already holds in the same list (same Message-ID, same List-Id) is left out, so that loading a grown
-mailbox again adds what is new. Of several copies in a mailbox the first one counts.
+with the table's columns. All new messages of a file are added in one commit. Messages that the
+table already has in the same list (same Message-ID and List-Id) are left out, so you can load a
+mailbox again when it has grown. If a mailbox has several copies of a message, the first one counts.
 
-ts is when the message arrived at the server: the topmost Received header, else the mbox's From
-line, else the sender's Date. A message without any readable date is loaded with ts NULL; models
-never see it. A message without an id gets one made from its content.
+ts is the time at which the message arrived at the server: from the topmost Received header, else
+the From line of the mbox, else the sender's Date. A message without a readable date is loaded with
+ts NULL, and models never see it. A message without an id gets one that is computed from its
+content.
 
-A header line that is wrong is left out alone; a date or an author that is not certain is NULL. The
-messages are counted, and the first of each kind named.
+Only the wrong parts of a header are left out; a date or an author that is not certain is NULL. The
+command counts these messages and names the first of each kind.
 
-Only regular files are read, and no link in a Maildir or folder is followed. What is skipped or cut
-is counted. A mailbox beyond --max-total or --max-messages, damaged, or written to meanwhile is not
-loaded at all; the other files are, and the exit code is 1.
+It reads only regular files and follows no link in a Maildir or folder. It counts what it skips or
+cuts. A mailbox is not loaded at all if it exceeds --max-total or --max-messages, is damaged, or is
+written to at the same time. Then the other files are loaded, and the exit code is 1.
 """
 _NAME = re.compile(r"[\w-]{1,255}(\.[\w-]{1,255}){0,2}")
 
@@ -60,21 +61,21 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=Size(),
             default=f"{Limits.total // GIB}GiB",
             show_default=True,
-            help="A mailbox that is longer, unpacked, is not loaded.",
+            help="A mailbox that is longer than this, unpacked, is not loaded.",
         ),
         click.option(
             "--max-message",
             type=Size(),
             default=f"{Limits.message // MIB}MiB",
             show_default=True,
-            help="A longer message is read up to there.",
+            help="A longer message is cut at this size.",
         ),
         click.option(
             "--max-headers",
             type=Size(),
             default=f"{Limits.headers // MIB}MiB",
             show_default=True,
-            help="Longer headers of a message are read up to there.",
+            help="Longer headers of a message are cut at this size.",
         ),
     ):
         command = option(command)
@@ -89,9 +90,11 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     required=True,
     type=click.Path(exists=True, path_type=Path),
 )
-@click.option("--into", default="messages", show_default=True, help="Table, in the target schema.")
-@click.option("--list", "newsgroup", help="Name of the list, instead of what the messages say.")
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON a file.")
+@click.option(
+    "--into", default="messages", show_default=True, help="The table, in the target schema."
+)
+@click.option("--list", "newsgroup", help="Name of the list; default: the one in the messages.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each file.")
 @limit_options
 @project_options
 def load(

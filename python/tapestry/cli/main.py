@@ -13,12 +13,12 @@ __all__ = ["BUSY", "DONE", "FAILED", "USAGE", "commands", "main"]
 
 
 @click.group(cls=CommandFiles, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--debug", is_flag=True, help="Show where in the program an error came up.")
+@click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
 @click.version_option(package_name="dbt-tapestry", prog_name="tapestry")
 def commands(debug: bool) -> None:
-    """Continuous queries for dbt: what goes beside `dbt run`.
+    """Commands for a dbt project whose models use the adapter Tapestry.
 
-    Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 somebody else was faster.
+    Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 another run committed first.
     With --json a command prints JSON, errors included. NO_COLOR switches colours off.
     """
 

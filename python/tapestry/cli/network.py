@@ -23,30 +23,31 @@ Examples:
   tapestry network --html network.html
   tapestry network --json | jq '.nodes[] | select(.kind == "source") | [.name, .rows]'
 
-Sources stand first, with rows, files and bytes as their Delta logs have them; below each what reads
-it: priority, strategy, answers and seconds of a model's last run, and whether it is switched off.
-Between them stands what is kept: a memory has those rows of a source that its models can need, sums
-are the states of the groups of a model (`<model>__memory`). --gc drops memories that nobody uses.
+Shows first the sources, with the rows, files and bytes from their Delta logs. Below each source are
+the models that read it: priority, strategy, answers and seconds of the last run, and whether the
+model is switched off. Between them are the kept tables: a memory has those rows of a source that
+its models can need, sums are the states of the groups of a model (`<model>__memory`). --gc drops
+memories that no model uses.
 
 Exit codes: 0 shown, 1 failed, 2 wrong usage or settings.
 """
 
 
-@click.command(epilog=EXAMPLE, short_help="Show what reads what: sources, what is kept, models.")
+@click.command(epilog=EXAMPLE, short_help="Show the network of sources, kept tables and models.")
 @click.argument("model", required=False, shell_complete=models_of_ours)
-@click.option("--json", "as_json", is_flag=True, help="Nodes and edges as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print nodes and edges as JSON.")
 @click.option(
     "--html",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write one HTML page with a drawing.",
 )
-@click.option("--gc", is_flag=True, help="First drop the memories that nobody uses.")
+@click.option("--gc", is_flag=True, help="First drop the memories that no model uses.")
 @project_options
 def network(
     model: str | None, as_json: bool, html: Path | None, gc: bool, given: DbtOptions
 ) -> None:
-    """Show the network of sources and models: all of it, or what is around MODEL."""
+    """Show the network of sources and models: all of it, or the part around MODEL."""
     from tapestry.cli.models import read_manifest
     from tapestry.report.network import described
     from tapestry.report.network_page import network_page

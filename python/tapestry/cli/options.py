@@ -51,15 +51,15 @@ def _written(said: dict[str, str | None]) -> list[str]:
 
 
 _PROJECT: Final = (
-    click.option("--vars", "variables", metavar="YAML", help="dbt's own."),
-    click.option("--target-path", metavar="FOLDER", help="dbt's own."),
+    click.option("--vars", "variables", metavar="YAML", help="dbt's own option."),
+    click.option("--target-path", metavar="FOLDER", help="dbt's own option."),
     click.option("--target", "-t", help="Target of the profile (dbt's --target)."),
     click.option("--profile", help="Profile of profiles.yml (dbt's --profile)."),
-    click.option("--profiles-dir", metavar="FOLDER", help="dbt's own."),
+    click.option("--profiles-dir", metavar="FOLDER", help="dbt's own option."),
     click.option(
         "--project-dir",
         metavar="FOLDER",
-        help="Folder of dbt_project.yml; by default the current one or the nearest above it.",
+        help="Folder of dbt_project.yml; default: the current one, or the nearest one above.",
     ),
 )
 _NAMES: Final = ("project_dir", "profiles_dir", "profile", "target", "target_path", "variables")
@@ -82,10 +82,8 @@ def project_options(command: Command) -> Command:
 def selection_options(command: Command) -> Command:
     """dbt's own options for which models."""
     for option in (
-        click.option("--exclude", multiple=True, help="dbt's own; can be given several times."),
-        click.option(
-            "--select", "-s", multiple=True, help="dbt's own; can be given several times."
-        ),
+        click.option("--exclude", multiple=True, help="dbt's own option; may be repeated."),
+        click.option("--select", "-s", multiple=True, help="dbt's own option; may be repeated."),
     ):
         command = option(command)
     return command

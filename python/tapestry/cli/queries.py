@@ -28,25 +28,28 @@ Examples:
   tapestry queries --on unanswered
   tapestry queries --json | jq '.[] | select(.active | not)'
 
-A model that is switched off is skipped by every run, `tapestry watch` and `tapestry replay`, also
-with --full-refresh; dbt says so in its line. Its table stays as it is, and models that read it go
-as far as it has got. Switched on again it covers the gap in its next run, as if it had never been
-off. The table tapestry_queries keeps the switches; only this command writes them.
+Every run, `tapestry watch` and `tapestry replay` skip a model that is switched off, also with
+--full-refresh; dbt says so in its log line. The table of the model stays as it is, and models that
+read it are computed up to the same instant. When you switch it on, its next run covers the whole
+gap, and the rows are the same as if it had never been off. The table tapestry_queries has the
+switches; only this command writes them.
 
 Exit codes: 0 done, 1 the table cannot be read or written, 2 wrong usage or settings.
 """
 
 
-@click.command(epilog=EXAMPLE, short_help="List the continuous models; switch one off or on.")
-@click.option("--off", metavar="MODEL", shell_complete=models_of_ours, help="Switch it off.")
-@click.option("--on", metavar="MODEL", shell_complete=models_of_ours, help="Switch it on.")
-@click.option("--why", metavar="TEXT", help="With --off: the reason, which runs and reports show.")
-@click.option("--json", "as_json", is_flag=True, help="The models as JSON.")
+@click.command(epilog=EXAMPLE, short_help="List the models; switch one off or on.")
+@click.option(
+    "--off", metavar="MODEL", shell_complete=models_of_ours, help="Switch this model off."
+)
+@click.option("--on", metavar="MODEL", shell_complete=models_of_ours, help="Switch this model on.")
+@click.option("--why", metavar="TEXT", help="With --off: the reason, for runs and reports to show.")
+@click.option("--json", "as_json", is_flag=True, help="Print the models as JSON.")
 @project_options
 def queries(
     off: str | None, on: str | None, why: str | None, as_json: bool, given: DbtOptions
 ) -> None:
-    """List the continuous models with priority and switch; or switch one off or on."""
+    """List the models with their priorities and switches; or switch one off or on."""
     from tapestry.cli.models import read_manifest
 
     _refuse_wrong_use(off, on, why)

@@ -31,13 +31,13 @@ Examples:
   tapestry replay --from 2026-01-01 --step "6 hours" --select unanswered
   tapestry replay --from 2026-01-01 --step 1w --full-refresh --target scratch
 
-The first run covers everything up to --from; then one run a step; the last one ends at --to. Each
-is a `dbt run` with `tapestry_as_of`. Started again, it goes on after the last complete step: the
-models' tables say how far they are. SIGTERM or Ctrl-C ends it after the current step, a second one
-at once.
+The first run covers everything up to --from, each further run one step, and the last one ends at
+--to. Each is a `dbt run` with `tapestry_as_of`. If you start the command again, it continues after
+the last complete step, which it finds in the models' tables. SIGTERM or Ctrl-C ends it after the
+current step, a second one immediately.
 
-Exit codes: 0 every step is complete; 1 a model failed, or it was stopped before the end; 2 wrong
-usage or settings.
+Exit codes: 0 every step is complete; 1 a model failed, or the command was stopped before the end; 2
+wrong usage or settings.
 """
 
 
@@ -49,11 +49,13 @@ INSTEAD = {
 
 
 @click.command(epilog=EXAMPLE, short_help="Run the project over past data, in steps.")
-@click.option("--from", "since", required=True, metavar="INSTANT", help="The first run's end.")
-@click.option("--to", "until", metavar="INSTANT", help="The last run's end; by default now.")
-@click.option("--step", default="1d", show_default=True, metavar="LENGTH", help="From run to run.")
+@click.option("--from", "since", required=True, metavar="INSTANT", help="The end of the first run.")
+@click.option("--to", "until", metavar="INSTANT", help="The end of the last run; default: now.")
+@click.option(
+    "--step", default="1d", show_default=True, metavar="LENGTH", help="The time between two runs."
+)
 @click.option("--full-refresh", is_flag=True, help="Build the tables again from the first step on.")
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON a step.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each step.")
 @selection_options
 @project_options
 def replay(
@@ -66,7 +68,7 @@ def replay(
     exclude: tuple[str, ...],
     given: DbtOptions,
 ) -> None:
-    """Run the project over past data in steps; then a table of what each step delivered."""
+    """Run the project over past data in steps, then show the new rows of each step."""
     from tapestry.cli.models import NO_ANSWER, read_manifest, refuse_kinds
     from tapestry.cli.show import console
     from tapestry.schedule.by_priority import ByPriority, parents_of

@@ -30,19 +30,23 @@ or nothing has run yet; 2 wrong usage or settings.
 """
 
 
-@click.command(epilog=EXAMPLE, short_help="Is everything well? One HTML page about all runs.")
+@click.command(epilog=EXAMPLE, short_help="Write one HTML page that says which models are well.")
 @click.option(
     "--output",
     "-o",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Where the page goes; by default tapestry_report.html in dbt's target folder.",
+    help="The file of the page; default: tapestry_report.html in dbt's target folder.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what it says as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the content of the page as JSON.")
 @click.option(
-    "--stale-after", metavar="LENGTH", help="Not well when no run ended for so long: '2 hours'."
+    "--stale-after",
+    metavar="LENGTH",
+    help="A model is not well if no run ended for this long: '2 hours'.",
 )
-@click.option("--serve", is_flag=True, help="Show it live on this machine while runs go on.")
-@click.option("--port", default=8580, show_default=True, help="With --serve; 0 takes a free one.")
+@click.option(
+    "--serve", is_flag=True, help="Serve the page on this machine, and update it as runs end."
+)
+@click.option("--port", default=8580, show_default=True, help="The port of --serve; 0: a free one.")
 @project_options
 def report(
     output: Path | None,
@@ -52,7 +56,7 @@ def report(
     port: int,
     given: DbtOptions,
 ) -> None:
-    """One page for a person with one minute: which models are well, which not, since when, why."""
+    """Write one page: which models are well, which are not, since when, and why."""
     from tapestry.cli.at_hand import tables_of
     from tapestry.report.make import FILE, make_report
     from tapestry.runs.engine.instants import parse_length

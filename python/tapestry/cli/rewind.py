@@ -27,16 +27,17 @@ Example:
   tapestry rewind unanswered --to '2026-03-01 12:00:00+01:00' --downstream --yes
   tapestry rewind unanswered --to 2026-03-01 --yes --json
 
-After a clock that was wrong, or data that was. The answers that began after the instant are
-deleted in one commit, and the next run goes on from there, as if the run that passed the instant
-had ended at it. Rows that turned up later count anew: by their arrival column where that lies
-after the instant, else just after the instant. Continuous models that have read what is forgotten
-are listed; --downstream rewinds them too.
+Use it after runs with a wrong clock or wrong data. The answers that began after the instant are
+deleted in one commit, and the next run continues from there, as if the run that passed the instant
+had ended at it. Rows that became readable later count again: by their arrival column if that is
+after the instant, otherwise immediately after the instant. Continuous models that have read deleted
+answers are listed; --downstream rewinds them too.
 
-The table of a maintained model is brought to where its last run up to the instant left it, in one
-commit that writes the rows that differ; its next run goes on from the versions that this one read.
+The table of a maintained model is restored to its state after the last run up to the instant. One
+commit writes the rows that differ, and the next run continues from the versions that this run read.
 
-Exit codes: 0 rewound, or nothing to forget; 1 not rewound; 3 another run of the model got ahead.
+Exit codes: 0 rewound, or nothing to delete; 1 not rewound; 3 another run of the model committed
+first.
 """
 
 
@@ -60,11 +61,13 @@ class _Wish:
     "--to",
     required=True,
     metavar="INSTANT",
-    help="Without an offset in the session's zone.",
+    help="The instant; without an offset in the session's time zone.",
 )
-@click.option("--downstream", is_flag=True, help="Also the models that read what is forgotten.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="What was forgotten as JSON.")
+@click.option(
+    "--downstream", is_flag=True, help="Also rewind the models that have read deleted answers."
+)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @project_options
 def rewind(
     model: str,
@@ -74,7 +77,7 @@ def rewind(
     as_json: bool,
     given: DbtOptions,
 ) -> None:
-    """Forget everything that MODEL answered after an instant."""
+    """Delete the answers of MODEL that began after an instant; its next run goes on from there."""
     from tapestry.cli.models import names_of_answers, open_models, read_manifest
     from tapestry.runs.engine.instants import parse_instant, parse_zone
     from tapestry.runs.kinds.registry import kind_of

@@ -22,14 +22,14 @@ Examples:
   tapestry rules run compute_comps --now
   tapestry rules --json | jq '.batches[] | select(.event == "dead")'
 
-Each rule with its actions: up to which commit of its table it has looked and how many came since,
-which batches wait and when the first of them is released. Then the batches that are not over:
-claimed by a run, failed and waiting for their next attempt, or dead. --due lists those that a run
-would execute now; --failed and --dead those alone.
+Shows each rule with its actions: up to which commit of its table it has read, how many commits came
+since, which batches wait, and when the first of them is released. Then it shows the batches that
+are not finished: claimed by a run, failed and waiting for their next attempt, or dead. --due shows
+only those that a run would execute now; --failed and --dead only those.
 
 `show` prints the rows of a batch. `replay` gives dead batches to the next run of their action, with
-the same rows and all their attempts; `drop` gives them up: their rows are never acted upon. `run`
-executes what is due of one action, with --now also what is not released yet.
+the same rows and the full number of attempts. `drop` discards them: no action is executed for their
+rows. `run` executes the due batches of one action, with --now also those that are not released yet.
 
 Exit codes: 0 done, 1 the tables cannot be read or written, or a batch is dead after `run`, 2 wrong
 usage or no such batch.
@@ -39,13 +39,13 @@ LIST_OPTIONS = ("due", "failed", "dead")
 
 @click.group(
     epilog=EXAMPLE,
-    short_help="Show what waits for actions; replay or drop a batch.",
+    short_help="Show the batches of actions; replay or drop them.",
     invoke_without_command=True,
 )
-@click.option("--due", is_flag=True, help="The batches that a run would execute now.")
-@click.option("--failed", is_flag=True, help="The batches that have failed and wait.")
-@click.option("--dead", is_flag=True, help="The batches that have failed for the last time.")
-@click.option("--json", "as_json", is_flag=True, help="The rules and the batches as JSON.")
+@click.option("--due", is_flag=True, help="Only the batches that a run would execute now.")
+@click.option("--failed", is_flag=True, help="Only the batches that have failed and wait.")
+@click.option("--dead", is_flag=True, help="Only the batches whose last attempt has failed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rules and the batches as JSON.")
 @project_options
 @click.pass_context
 def rules(
@@ -72,10 +72,10 @@ def rules(
 @rules.command("show", short_help="Print the rows of a batch.")
 @click.argument("batch")
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 100_000))
-@click.option("--json", "as_json", is_flag=True, help="The batch and its rows as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the batch and its rows as JSON.")
 @project_options
 def show(batch: str, limit: int, as_json: bool, given: DbtOptions) -> None:
-    """Print what has become of BATCH, and the rows that it holds."""
+    """Print the last event of BATCH, and its rows."""
     from tapestry.cli.models import read_manifest
     from tapestry.cli.rules_settle import shown_batch
 
@@ -93,26 +93,26 @@ def show(batch: str, limit: int, as_json: bool, given: DbtOptions) -> None:
 
 @rules.command("replay", short_help="Let the next run execute dead batches again.")
 @click.argument("batch", nargs=-1, required=True)
-@click.option("--json", "as_json", is_flag=True, help="What was done as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @project_options
 def replay(batch: tuple[str, ...], as_json: bool, given: DbtOptions) -> None:
-    """Give each dead BATCH to the next run of its action, with all its attempts."""
+    """Give each dead BATCH to the next run of its action, with the full number of attempts."""
     _settle(batch, True, as_json, given)
 
 
-@rules.command("drop", short_help="Give dead batches up.")
+@rules.command("drop", short_help="Discard dead batches.")
 @click.argument("batch", nargs=-1, required=True)
-@click.option("--json", "as_json", is_flag=True, help="What was done as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @project_options
 def drop(batch: tuple[str, ...], as_json: bool, given: DbtOptions) -> None:
-    """Give each dead BATCH up: its rows are never acted upon."""
+    """Discard each dead BATCH: no action is executed for its rows."""
     _settle(batch, False, as_json, given)
 
 
-@rules.command("run", short_help="Execute what is due of an action, or all that waits.")
+@rules.command("run", short_help="Execute the due batches of an action, or all that wait.")
 @click.argument("action")
-@click.option("--now", "at_once", is_flag=True, help="Also what is not released yet.")
-@click.option("--json", "as_json", is_flag=True, help="What was done as JSON.")
+@click.option("--now", "at_once", is_flag=True, help="Also batches that are not released yet.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @project_options
 def run(action: str, at_once: bool, as_json: bool, given: DbtOptions) -> None:
     """Execute the batches of ACTION that are due, without its rules and hooks."""

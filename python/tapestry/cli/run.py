@@ -27,24 +27,24 @@ Examples:
   tapestry run --threads 4 --json
   tapestry run --select state:modified+ --state prod --defer --fail-fast
 
-dbt orders models by the graph alone. This runs dbt once for each `priority:` among the models, the
-greatest first, each time with what those models read; all of it ends at one instant. No model runs
-twice. Where all have the same priority it is one `dbt run`. A model that reads one that failed is
-skipped, as dbt does it; `dbt retry` runs both. Hooks on-run-start and on-run-end run each time.
-With --fail-fast no further run is begun after one in which a model failed.
+dbt alone orders models by the graph. This command runs dbt once for each value of `priority:`, the
+greatest first, each time with the models that those models read. All runs end at one instant, and
+no model runs twice. If all models have the same priority, it is one `dbt run`. A model that reads a
+failed one is skipped, as dbt does it; `dbt retry` runs both. Hooks on-run-start and on-run-end run
+each time. With --fail-fast no further run begins after a model has failed.
 
 Exit codes: 0 every model is done, 1 one failed; 2 wrong usage or settings.
 """
 
 
 @click.command(epilog=EXAMPLE, short_help="Run the models once, those of greater priority first.")
-@click.option("--full-refresh", is_flag=True, help="dbt's own.")
-@click.option("--threads", type=click.IntRange(1), help="dbt's own.")
-@click.option("--json", "as_json", is_flag=True, help="What became of each model as JSON.")
-@click.option("--fail-fast", "-x", is_flag=True, help="dbt's own.")
-@click.option("--defer/--no-defer", default=None, help="dbt's own.")
-@click.option("--state", metavar="FOLDER", help="dbt's own.")
-@click.option("--selector", metavar="NAME", help="dbt's own.")
+@click.option("--full-refresh", is_flag=True, help="dbt's own option.")
+@click.option("--threads", type=click.IntRange(1), help="dbt's own option.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result of each model as JSON.")
+@click.option("--fail-fast", "-x", is_flag=True, help="dbt's own option.")
+@click.option("--defer/--no-defer", default=None, help="dbt's own option.")
+@click.option("--state", metavar="FOLDER", help="dbt's own option.")
+@click.option("--selector", metavar="NAME", help="dbt's own option.")
 @selection_options
 @project_options
 def run(

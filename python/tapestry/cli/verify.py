@@ -24,24 +24,26 @@ Example:
   tapestry verify --full --json | jq '.[] | select(.status != "pass")'
   tapestry verify --memories
 
-A table is right when it holds everything that was ever an answer of its query up to its newest run
-(enough), and nothing else, each answer once and with the instant at which it began (not too much).
-That is asked of the query itself, over the versions of its sources that the newest run read. A
-sample looks at a part of the history, another one each time; --full at all of it, at every instant
-at which anything changed. Nothing is written.
+The table of a continuous model is right if it holds every answer of its query up to its newest run
+(enough), and no other row, each answer once and with its first instant (not too much). The command
+evaluates the query itself, over the versions of its sources that the newest run read. A sample
+checks a part of the history, another part each time. --full checks all of it, at every instant at
+which anything changed. Nothing is written to the table.
 
-The table of a maintained model is right when it is the answer of its query at its newest run: a
-sample looks at the rows of some keys, --full at all. That of a derived model is right when it is
-the answer of its query over what its actions have done; rows that wait for one are left out.
+The table of a maintained model is right if it is the answer of its query at its newest run. A
+sample compares the rows of some keys, --full all rows. The table of a derived model is right if it
+is the answer of its query over what its actions have done; rows that wait for an action are left
+out.
 
---memories looks at the copies of rows instead that runs read in the place of their sources: each
-is compared with what its source has now. One that is wrong can be dropped; it is built anew.
+--memories checks the memories instead, the copies of rows that runs read in place of sources: each
+is compared with the present rows of its source. You can drop a wrong memory; the next run builds it
+again.
 
-A model that has not run yet has no table: it is passed over, unless it is named. One whose table
-somebody else wrote to is checked all the same, and that is said besides.
+A model that has not run yet has no table: it is skipped, unless you name it. If another program has
+written to a table, it is checked nevertheless, and the command reports this too.
 
-Exit codes: 0 all tables are right (as far as was looked), 1 one is not, or it could not be told, or
-somebody else wrote there.
+Exit codes: 0 all checked tables are right; 1 one is not, or could not be checked, or another
+program has written to it.
 """
 
 
@@ -54,9 +56,11 @@ NO_MEMORIES = {
 
 @click.command(epilog=EXAMPLE)
 @click.argument("models", metavar="[MODEL...]", nargs=-1, shell_complete=models_of_ours)
-@click.option("--full", is_flag=True, help="Every instant and every row, not a sample.")
-@click.option("--memories", is_flag=True, help="The memories of the models, not their tables.")
-@click.option("--json", "as_json", is_flag=True, help="What was found as JSON.")
+@click.option("--full", is_flag=True, help="Check every instant and every row, not a sample.")
+@click.option(
+    "--memories", is_flag=True, help="Check the memories of the models, not their tables."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @project_options
 def verify(
     models: tuple[str, ...],

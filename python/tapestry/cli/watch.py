@@ -31,28 +31,29 @@ Examples:
   tapestry watch --every 30s --select config.materialized:continuous
   tapestry watch --every 5m --workers 3 --json >> watch.jsonl
 
-A model runs every `every:` of its configuration, or as often as --every says; of two that are due
-the one with the greater `priority:` goes first, with what it reads. One that `tapestry queries` has
-switched off is skipped. A maintained model runs before its tick, too, when a table that it reads
-has a new version, if that lies on this machine; an action when its first batch is released, or
-tried again. Ticks do not drift: those that pass while a model
-runs are counted, not made up for. A model that fails is left alone for a while, twice as long each
-time, up to ten minutes; the others go on. SIGTERM or Ctrl-C ends it after what is under way; a
-second one at once.
-Started again it goes on where the tables are.
+A model runs in the interval `every:` of its configuration, otherwise in that of --every. If two
+models are due, the one with the greater `priority:` runs first, with the models that it reads.
+Models that `tapestry queries` has switched off are skipped. A maintained model runs earlier if a
+table that it reads has a new version and is on this machine; an action when its first batch is
+released, or due for another attempt. A tick that passes while the model runs is counted and
+skipped, so ticks do not drift. A model that fails pauses, twice as long after each failure, up to
+ten minutes; the others go on. SIGTERM or Ctrl-C ends the command after the current runs, a second
+one immediately. When you start it again, each model goes on from its table.
 
-Exit codes: 0 it was ended, or --for is over, and no model is failing; 1 the last run of a model
-failed, or it could not start; 2 wrong usage or settings.
+Exit codes: 0 it was ended, or the time of --for is over, and no model is failing; 1 the last run of
+a model failed, or the command could not start; 2 wrong usage or settings.
 """
 
 
-@click.command(
-    epilog=EXAMPLE, short_help="Run the models again and again, each as often as it says."
+@click.command(epilog=EXAMPLE, short_help="Run the models again and again, each in its interval.")
+@click.option(
+    "--every", default="30s", show_default=True, help="The interval of models without `every:`."
 )
-@click.option("--every", default="30s", show_default=True, help="For models without `every:`.")
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 64))
-@click.option("--for", "lasting", metavar="LENGTH", help="End after so long; by default never.")
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON a run of a model.")
+@click.option("--for", "lasting", metavar="LENGTH", help="End after this time; default: never.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one line of JSON for each run of a model."
+)
 @selection_options
 @project_options
 def watch(
@@ -64,7 +65,7 @@ def watch(
     exclude: tuple[str, ...],
     given: DbtOptions,
 ) -> None:
-    """Run the project's models again and again until it is ended; Spark and dbt stay warm."""
+    """Run the project's models again and again, with one Spark and dbt that stay loaded."""
     from tapestry.cli.engine import Engine
     from tapestry.cli.models import read_manifest
     from tapestry.runs.engine.instants import parse_every, parse_length
