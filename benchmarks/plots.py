@@ -126,7 +126,7 @@ def by_size(name: str, result: dict[str, Any], title: str) -> Path:
     for prefix, label, color, style in lines:
         y = [result["variants"][f"{prefix} {size}"]["seconds"] for size in sizes]
         axes.plot(x, y, style, color=color)
-        axes.annotate(label, (x[-1], y[-1]), (8, -3), textcoords="offset points", color=color)
+        axes.annotate(label, (x[-1], y[-1]), (8, 1), textcoords="offset points", color=color)
     axes.set_xlim(0, max(x) * 1.12)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("messages in the database, millions")

@@ -320,6 +320,9 @@ def test_each_command(
     for one in [*seen, expected]:
         del one["folders"][2]  # workers of `watch` have logs of their own
     assert all(one == expected for one in seen)
+    if name == "rules":  # without actions there is nothing to read
+        assert ended.value.code == 0
+        return
     if name not in ("report", "datadocs"):  # they need no Spark, and say that nothing has run
         assert "no Spark here" in said
     assert ended.value.code == 1
