@@ -39,11 +39,13 @@ from tapestry.runs.protocol.claiming import closing, first_row
 from tapestry.runs.protocol.plan import Beforehand, Decided, Plan, Planned
 from tapestry.runs.protocol.standing import Standing, stand
 from tapestry.runs.protocol.writing import Appending, Creation
+from tapestry.runs.query.relations import Relations
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.claims import write_once
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import Position, StateRow
 from tapestry.runs.tables.target import metadata, transaction
+from tapestry.sql import Catalog
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 COLUMNS = ("id", MATCHED_AT)
@@ -241,7 +243,7 @@ class _Read:
     canonical: str
     begin: datetime | None
     pins: Mapping[str, Pin]
-    relations: Any = field(default_factory=lambda: SimpleNamespace(tables={}))
+    relations: Relations = field(default_factory=lambda: Relations(Catalog({}), {}))
     commits: tuple[datetime, ...] = ()
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import datetime, timezone
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -42,7 +42,6 @@ _lock = Lock()
 _known: dict[tuple[str, str], Invocation] = {}
 _entries: dict[tuple[str, str], list[Any]] = {}
 _recall = Recall()
-_learnt = cache(_recall.quiet.read)
 
 
 def current_invocation(
@@ -63,7 +62,8 @@ def current_invocation(
             while len(_known) >= KEPT:
                 del _known[next(iter(_known))]
             state = f"{schema}.{STATE_TABLE}"
-            _with_kept(_learnt)
+            if not _recall.quiet.was_read:
+                _with_kept(_recall.quiet.read)
             _known[key] = Invocation(key[0], clock, state, zone, _recall, settings)
         return _known[key]
 
@@ -207,7 +207,8 @@ def keep_noted_memories(adapter: Any) -> None:
 
 def keep_quiet_times() -> None:
     """Keep, for later processes, up to when nothing happens to a model (``context/quiet.py``)."""
-    _with_kept(_recall.quiet.write)
+    if not _recall.quiet.is_kept:
+        _with_kept(_recall.quiet.write)
 
 
 def _with_kept(use: Callable[[Path], None]) -> None:

@@ -17,7 +17,6 @@ from tapestry.quoting import identifier, relation_name
 from tapestry.runs.checks import checks, rejected, staging
 from tapestry.runs.checks.checks import CheckResult, Findings
 from tapestry.runs.checks.new_rows import NewRows
-from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.validate import Expected, Prepared, prepare
 from tapestry.runs.model.model import Model
@@ -53,8 +52,8 @@ def stage_result(
     conditions that keep rows out are checked. Raises the errors of ``prepare``.
     """
     new = _new_rows(session, model, sql, run_id, batch)
-    if batch and exists(session, rejected.rejected_name(model.relation)):
-        rejected.tidy(session, model.relation, KIND, new.identity.n - 1, None)
+    if batch:
+        rejected.tidy(session, replace(new.identity, n=new.identity.n - 1), None)
     attempt = uuid4().hex
     staged = staging.stage(session, new, attempt)
     results = checks.expectations(session, staged)

@@ -19,6 +19,7 @@ from tapestry.runs.checks.staging import Staged, hidden, mapping_properties
 from tapestry.runs.engine.own_tables import exists, forget_gone, remove_rows
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.kept import Marks, kept_name, property_of
+from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import newest_commits
 
@@ -109,7 +110,7 @@ def carry(
     known = _names(session, name)
     if known is None:
         return
-    tidy(session, row.model, newest.generation, newest.n, attempt)
+    tidy(session, newest.identity, attempt)
     counts = _marks(known).counts(newest.generation, newest.n, newest.failed, own=True)
     ours = {
         "run_id": string(row.run_id),
@@ -157,44 +158,27 @@ def remove_outdated(session: Session, row: StateRow, n: int) -> None:
 
 
 def tidy(
-    session: Session,
-    relation: str,
-    generation: str,
-    n: int,
-    attempt: str | None,
-    since: int = 0,
+    session: Session, run: RunIdentity, attempt: str | None, since: int = 0, made: bool = False
 ) -> None:
-    """Remove the rows that no longer count once run ``n`` of the generation has landed.
+    """Remove the rows that no longer count once a run has landed.
 
-    With ``since``, also those that runs before that one rejected. Those of other generations stay
-    (`remove_others`).
-
-    ``attempt`` is the execution of n that landed, "" one without rejected rows (its checks failed,
-    or it had none), None unknown.
+    ``attempt`` is the execution of it that landed, "" one without rejected rows (its checks failed,
+    or it had none), None unknown. With ``since``, also rows that runs before that one rejected.
+    ``made``: its generation has just taken the place of the one before, so that rows of all others
+    go as well. Later on they stay: a refresh may be writing some, which count once it has landed.
     """
-    name = rejected_name(relation)
-    if not exists(session, name):
-        return
-    known = _names(session, name)
+    known = _there(session, run.model)
     if known is None:
         return
     marks = _marks(known)
-    gone: str = marks.gone(generation, n, since=since)
+    gone: str = marks.gone(run.generation, run.n, since=since)
     if attempt is not None:
         execution = identifier(known["attempt"])
-        this = f"{marks.generation} = {string(generation)} AND {marks.number} = {n}"
+        this = f"{marks.generation} = {string(run.generation)} AND {marks.number} = {run.n:d}"
         gone += f" OR ({this} AND {execution} <> {string(attempt)})"
-    remove_rows(session, name, gone)
-
-
-def remove_others(session: Session, row: StateRow) -> None:
-    """Remove the rows of other generations: that of the row has just taken their place.
-
-    Later on they stay: a refresh may be writing some, which count once it has landed.
-    """
-    known = _there(session, row.model)
-    if known is not None:
-        remove_rows(session, rejected_name(row.model), _marks(known).of_others(row.generation))
+    if made:
+        gone = f"{marks.of_others(run.generation)} OR {gone}"
+    remove_rows(session, rejected_name(run.model), gone)
 
 
 def _rows(

@@ -32,6 +32,12 @@ class QuietTimes:
     def __init__(self) -> None:
         self._until: dict[str, datetime | None] = {}
         self._new: dict[str, datetime | None] = {}
+        self.was_read = False
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether ``write`` has nothing to add."""
+        return not self._new
 
     def known(self, key: str) -> bool:
         """Return whether it is known until when nothing happens."""
@@ -52,6 +58,7 @@ class QuietTimes:
 
         Whatever does not have the form that ``write`` gives it counts as not there.
         """
+        self.was_read = True
         self._until = _read(folder / NAME) | self._until
         _bound(self._until)
 
@@ -60,7 +67,7 @@ class QuietTimes:
 
         Of two processes that write at once one may lose its instants, which are then found again.
         """
-        if not self._new:
+        if self.is_kept:
             return
         kept = _read(folder / NAME)
         for key in self._new:

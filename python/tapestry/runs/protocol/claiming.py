@@ -84,7 +84,8 @@ def claim_run(session: Session, planned: Planned, invocation: Invocation) -> Cla
     if not planned.claims_by_commit:
         take()
     if not circumstances.warm and row.n > 1 and not circumstances.again:
-        rejected.tidy(session, row.model, row.generation, row.n - 1, circumstances.attempt)
+        before = replace(row.identity, n=row.n - 1)
+        rejected.tidy(session, before, circumstances.attempt)
     return Claimed(planned, take if planned.claims_by_commit else _nothing)
 
 

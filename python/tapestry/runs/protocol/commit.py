@@ -131,7 +131,7 @@ def give_up(session: Session, row: StateRow, invocation: Invocation, unsure: boo
     if row.n == 1 or unsure:
         return
     close(session, invocation.state_table, row, len(columns_of_table(session, row.model)))
-    rejected.tidy(session, row.model, row.generation, row.n, "")
+    rejected.tidy(session, row.identity, "")
     beside_target.tidy(session, row, row.n - 1)
 
 

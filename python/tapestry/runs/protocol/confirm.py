@@ -72,9 +72,7 @@ def settle(session: Session, confirmed: Confirmed) -> None:
     anew = row.n if whole is not None and whole.rejected is not None else 0
     again = planned.circumstances.again or planned.replaces
     if again or anew or mark not in (None, found.attempt):
-        rejected.tidy(session, row.model, row.generation, row.n, mark, anew)
-    if planned.replaces:
-        rejected.remove_others(session, row)
+        rejected.tidy(session, row.identity, mark, anew, made=planned.replaces)
     if planned.replaces or any(rows.tidies for rows in planned.before.beside):
         beside_target.tidy(session, row, row.n, made=planned.replaces)
     try:

@@ -34,8 +34,7 @@ def finish(session: Session, row: StateRow) -> None:
     assert target is not None
     if target.generation != row.generation:
         _name(session, row)
-    rejected.tidy(session, row.model, row.generation, row.n, "")
-    rejected.remove_others(session, row)
+    rejected.tidy(session, row.identity, "", made=True)
     beside_target.tidy(session, row, row.n, made=True)
 
 

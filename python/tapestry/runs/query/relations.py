@@ -12,7 +12,7 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.sources.committed import COMMIT
 from tapestry.runs.sources.describe import SESSION_CATALOG, DeltaSource, arrival_column
 from tapestry.runs.sources.kept_commits import UnkeptCommits
-from tapestry.runs.sources.pins import Pinned, Pins
+from tapestry.runs.sources.pins import Pin, Pinned, Pins, newest_version
 from tapestry.runs.sources.scans import plain_scan
 from tapestry.sql import Catalog, Scan, Source, View, relation_names
 from tapestry.sql.catalog import Column
@@ -62,6 +62,25 @@ class Relations:
     def little(self) -> bool:
         """Whether they are read in less time than it takes to compile what reads them."""
         return self.size <= LITTLE
+
+    def behind(self, session: Session, last: Mapping[str, Pin]) -> tuple[str, ...]:
+        """Return a warning where the last run has read a newer version of a table.
+
+        Its invocation began later and was faster: this one has nothing to add, and going on from
+        there would take the answers back. Nothing is said of a table that no longer has that
+        version, because it was restored from a copy.
+        """
+        for name, then in last.items():
+            pin = self.tables[name].pin if name in self.tables else then
+            if then.table_id != pin.table_id or then.version <= pin.version:
+                continue
+            if newest_version(session, name) >= then.version:
+                return (
+                    f"the last run has read version {then.version} of {name}, this invocation began"
+                    f" at version {pin.version}: another one was faster, and there is nothing to"
+                    " add",
+                )
+        return ()
 
     def arrival(self, name: str) -> str | None:
         """Return the arrival column's name of a table; None for a static one."""

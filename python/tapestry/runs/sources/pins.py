@@ -139,25 +139,6 @@ def newest_version(session: Session, name: str) -> int:
     return int(session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT 1")[0][0])
 
 
-def behind(session: Session, pins: Mapping[str, Pin], last: Mapping[str, Pin]) -> tuple[str, ...]:
-    """Return a warning where the last run has read a newer version of a source than ``pins`` have.
-
-    Its invocation began later and was faster: this one has nothing to add, and going on from there
-    would take the table back. Nothing is said of a source that no longer has that version, because
-    it was restored from a copy.
-    """
-    for name, pin in pins.items():
-        then = last.get(name)
-        if then is None or then.table_id != pin.table_id or then.version <= pin.version:
-            continue
-        if newest_version(session, name) >= then.version:
-            return (
-                f"the last run has read version {then.version} of {name}, this invocation began at"
-                f" version {pin.version}: another one was faster, and there is nothing to add",
-            )
-    return ()
-
-
 def log_goes_on(session: Session, table: DeltaSource, pin: Pin) -> bool:
     """Return whether a table that was pinned is this one, replaced at most: its log goes on."""
     return table_id_at(session, table, pin.version) == pin.table_id

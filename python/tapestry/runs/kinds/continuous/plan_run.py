@@ -25,7 +25,6 @@ from tapestry.runs.protocol.plan import CloseRun, Decided, Leftover, Nothing, Pl
 from tapestry.runs.query.settings import grown_otherwise, refuse_grown_otherwise, same_query
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
 from tapestry.runs.sources.earlier_pins import AsRead
-from tapestry.runs.sources.pins import behind
 from tapestry.runs.tables.state_row import Position, StateRow, seal_of
 
 
@@ -124,7 +123,7 @@ class Decision(Planning):
         end = window_end(invocation.clock, config.lag, last.after.t, limits)
         if end.t is None:
             return Nothing(model, last.after.t, Told((*warnings, *end.warnings)))
-        if late := behind(session, query.pins, last.after.pins):
+        if late := query.relations.behind(session, last.after.pins):
             return Nothing(model, last.after.t, Told((*warnings, *late)))
         changed = not same_query(last.after.canonical, query.canonical)
         looked = invocation.recall.looked(last)

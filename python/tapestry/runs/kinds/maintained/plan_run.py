@@ -61,7 +61,7 @@ class NextRun:
         if clock.instant < row.after.t:
             end = window_end(clock, timedelta(0), row.after.t)
             return Nothing(self.model, row.after.t, Told(end.warnings))
-        if late := self.query.behind(self.session, row.after.pins):
+        if late := self.query.relations.behind(self.session, row.after.pins):
             return Nothing(self.model, row.after.t, Told(late))
         other = another_table(self.session, self.model, self.invocation, self.query, row)
         if other is not None:

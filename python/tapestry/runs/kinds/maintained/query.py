@@ -19,7 +19,7 @@ from tapestry.runs.query.settings import settings_line
 from tapestry.runs.sources.contents import canonical
 from tapestry.runs.sources.describe import refuse_reserved
 from tapestry.runs.sources.difference import ReadSource
-from tapestry.runs.sources.pins import Pin, Pins, behind
+from tapestry.runs.sources.pins import Pin, Pins
 from tapestry.sql import static_answer, timing
 from tapestry.sql.catalog import Column
 from tapestry.sql.operators.compare_versions import read_columns
@@ -57,10 +57,6 @@ class MaintainedQuery:
     declared: Declared = NOTHING_DECLARED
     shown: tuple[Column, ...] = ()
     stamps: tuple[Stamp, ...] = ()
-
-    def behind(self, session: Session, last: Mapping[str, Pin]) -> tuple[str, ...]:
-        """Return a warning where the last run has read newer versions (``sources.pins.behind``)."""
-        return behind(session, self.pins, last)
 
     @property
     def names(self) -> tuple[str, ...]:
