@@ -83,7 +83,7 @@ def _watch(root: Path) -> None:
 def _shared_engine(root: Path) -> None:
     """As far as it comes without Java, which is when all is imported."""
     with pytest.raises(DbtRuntimeError, match="JAVA_HOME is /nowhere"):
-        engine.launch({"root": str(root)})
+        engine.launch_engine({"root": str(root)})
 
 
 def _java(root: Path) -> None:

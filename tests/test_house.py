@@ -324,3 +324,22 @@ def test_the_macros_are_one_copy() -> None:
     assert link.is_symlink()
     assert not link.readlink().is_absolute()
     assert link.resolve() == ROOT / "macros"
+
+
+FUNCTIONS_OF_ONE_NAME = 0
+"""So many names of public functions occur twice in one folder; the number only falls."""
+
+
+def test_each_public_function_of_a_folder_has_a_name_of_its_own() -> None:
+    """A function is known by its name in its folder; names of commands are those of users."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for path in _tracked("python/*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            command = any(".command(" in f"{ast.unparse(one)}(" for one in node.decorator_list)
+            if not node.name.startswith("_") and not command:
+                folder = _named(path.parent)
+                places.setdefault((folder, node.name), []).append(path.name)
+    twice = {name: files for name, files in places.items() if len(files) > 1}
+    assert len(twice) <= FUNCTIONS_OF_ONE_NAME, twice

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.sql.test_pairs import CATALOG, START
 
-from tapestry.cli.advice import Table, advise
+from tapestry.cli.advice import Table, give_advice
 from tapestry.runs.kinds.continuous.after.cost import Cost
 from tapestry.runs.kinds.continuous.after.plain_statement import plain_statement
 from tapestry.runs.kinds.continuous.after.preview import Preview
@@ -34,7 +34,7 @@ def advice(query: str, narrow: int, files: int = 100, clustered: tuple[str, ...]
     costs = {(r.source, r.predicate): Cost(narrow if r.narrowed else 1000, 1) for r in found}
     costs["messages", ""] = Cost(1000, files)
     tables = {"messages": Table("ts", clustered, (), files)}
-    return advise(looked_at, costs, tables, rewrite_with, ())
+    return give_advice(looked_at, costs, tables, rewrite_with, ())
 
 
 def test_an_order_that_removes_branches_is_proposed() -> None:

@@ -21,7 +21,7 @@ from tapestry.runs.tables.queries import (
     COLUMNS,
     QueryRow,
     read_queries,
-    readable,
+    readable_query,
     switch,
     write_queries,
 )
@@ -74,7 +74,7 @@ def test_an_odd_row_is_that_of_its_model_alone(changes: dict[str, Any]) -> None:
     assert isinstance(found["s.a"], OddRow)
     assert isinstance(found["s.b"], QueryRow)
     with pytest.raises(StateUnreadable, match=r"whether s\.a is switched off cannot be read"):
-        readable(found["s.a"])
+        readable_query(found["s.a"])
 
 
 @pytest.mark.parametrize("model", [None, "", 3])

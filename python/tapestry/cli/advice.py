@@ -34,7 +34,7 @@ class Table:
     files: int
 
 
-def advise(
+def give_advice(
     looked_at: Preview,
     costs: Mapping[tuple[str, str], Cost],
     tables: Mapping[str, Table],

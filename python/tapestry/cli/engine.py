@@ -42,7 +42,7 @@ class Engine:
         self.close(patience=0)
         from dbt_common.exceptions import DbtRuntimeError
 
-        from dbt.adapters.tapestry.engine import launch
+        from dbt.adapters.tapestry.engine import launch_engine
 
         credentials = self._config.credentials
         wanted = {
@@ -52,7 +52,7 @@ class Engine:
             "log_path": self._config.log_path,
         }
         try:
-            self._process, offer = launch(wanted)
+            self._process, offer = launch_engine(wanted)
         except DbtRuntimeError as error:
             reason, hint = parted(str(error.msg))
             raise EngineFailed(reason, hint=hint or "see logs/spark.log") from error

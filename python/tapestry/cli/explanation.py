@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from tapestry.cli.advice import Table, advise
+from tapestry.cli.advice import Table, give_advice
 from tapestry.errors import Refusal
 from tapestry.quoting import relation_name
 from tapestry.runs.context.invocation import Invocation
@@ -99,7 +99,7 @@ def explain_model(
     explained.looked_at = replace(looked_at, notes=(*looked_at.notes, *warnings))
     # sql: predicates that sqlglot wrote
     explained.costs = {key: cost(session, looked_at, *key) for key in sorted(wanted)}
-    explained.advice = advise(looked_at, explained.costs, tables, rewrite_with, config.assume)
+    explained.advice = give_advice(looked_at, explained.costs, tables, rewrite_with, config.assume)
     return explained
 
 

@@ -44,15 +44,19 @@ from tapestry.sql.work import bounded
 REFUSE: tuple[TreePass, ...] = (
     TreePass(
         refuse_nondeterministic,
-        "What does not give the same value twice could be neither kept nor checked.",
+        "A value that differs between two evaluations can be neither stored nor checked.",
     ),
     TreePass(
-        refuse_misplaced, "A group has one value of what it groups by and of aggregates only."
+        refuse_misplaced,
+        "For a group only its grouping columns and aggregates have one value.",
     ),
-    TreePass(refuse_subqueries, "Where a value stands there is one, whatever rows there are."),
+    TreePass(
+        refuse_subqueries,
+        "A subquery in place of a value must return one value for all possible rows.",
+    ),
     TreePass(
         refuse_inexact,
-        "What depends on the order in which rows are added up is not the same twice.",
+        "A result that depends on the order of addition differs between two evaluations.",
     ),
 )
 """The passes that refuse a tree whose names are resolved."""
@@ -60,64 +64,75 @@ REFUSE: tuple[TreePass, ...] = (
 PASSES: tuple[Pass, ...] = (
     Pass(
         solve_time_atoms,
-        "Each comparison with now() changes its truth once as time passes, so it is solved for the"
-        " instant s at which it does, to the microsecond: this is Q(s).",
+        "Each comparison with now() changes its truth value once as time passes; it is replaced"
+        " by a comparison with the instant s at which it does, to the microsecond. This is Q(s).",
     ),
     Pass(
         find_changes,
-        "What is grouped, ranked or limited is evaluated at every instant at which something of it"
+        "A query with groups, ranks or LIMIT is evaluated at every instant at which its answer"
         " may change: arrivals, ends, and the bounds of its comparisons with now().",
     ),
     Pass(
         stage_joins,
-        "A LEFT JOIN to a table that grows is rows with a match and, while there is none, rows with"
-        " NULLs; many stay joins, which are evaluated one after the other, where each taken apart"
-        " would double the ways to form a row.",
+        "A LEFT JOIN to a table that grows gives rows with a match and, while there is none,"
+        " rows with NULLs. Many such joins stay joins that are evaluated one after the other,"
+        " because each rewritten join doubles the ways to form a row.",
     ),
     Pass(
         keep_look_ups,
-        "What a static table says never changes, so that a LEFT JOIN to one holds as long as its"
-        " left side; where that is of no use it is what it stands for: rows with a match, and rows"
-        " with NULLs where there is none.",
+        "A static table never changes, so a LEFT JOIN to it holds as long as its left side. If"
+        " this saves nothing, the join is rewritten as rows with a match and rows with NULLs.",
     ),
     Pass(
         to_standard_form,
-        "WHERE becomes an OR of ANDs (De Morgan), EXISTS in EXISTS a join; a row counts from its"
-        " arrival on, until its end.",
+        "WHERE becomes an OR of ANDs (De Morgan), and EXISTS in EXISTS a join; a row counts from"
+        " its arrival to its end.",
     ),
     Pass(
         add_begin,
-        "The instants of interest begin at the model's begin, or with time itself: at the earliest"
-        " arrival in any source.",
+        "The instants start at the model's `begin`, or at the earliest arrival in any source.",
     ),
-    Pass(drop_impossible, "An OR of nothing is false for every row, at every instant."),
+    Pass(
+        drop_impossible,
+        "An empty OR is false for every row, at every instant.",
+    ),
     Pass(
         keep_sums,
-        "A group whose rows each hold for one interval is known by running states: how many rows"
-        " and values there are, and their sums, change as rows begin and end.",
+        "If each row of a group holds for one interval, the group is described by running"
+        " states: the numbers of rows and values and their sums change when a row begins or ends.",
     ),
-    Pass(refuse_unnamed, "A column is called as Spark calls it: what is not certain is refused."),
-    Pass(refuse_untyped, "A column that is NULL in every arm has no type that a table could have."),
-    Pass(refuse_static, "Where no source grows there is nothing to wait for."),
+    Pass(
+        refuse_unnamed,
+        "A column has the name that Spark gives it; if this name is not certain, the query is"
+        " refused.",
+    ),
+    Pass(
+        refuse_untyped,
+        "A column that is NULL in every arm has no type for the table.",
+    ),
+    Pass(
+        refuse_static,
+        "If no source grows, no answer can become new.",
+    ),
     Pass(
         read_assumptions,
-        "What the author knows of the order of arrivals leaves out branches that find nothing; each"
-        " run counts the pairs that break it.",
+        "An order of arrivals that the author guarantees excludes branches that find nothing;"
+        " each run counts the pairs that violate it.",
     ),
     Pass(
         refuse_too_long,
-        "Alternatives multiply: what no engine would plan is refused before it is written.",
+        "Alternatives multiply; a query that no engine could plan is refused before it is written.",
     ),
     Pass(
         infer_transitive,
-        "What all conditions of a row imply of one table by itself lets fewer rows of it be read;"
-        " with it or without, the same rows are found.",
+        "The conditions of a row imply conditions on single tables. With them fewer rows are"
+        " read, and the same answers are found.",
     ),
 )
 """From the arms of a query to the blocks that Q_M and Q^I are rendered from."""
 FORMED = (
-    "Derived tables are merged into what uses them; IN, outer joins, DISTINCT and set operations"
-    " become [NOT] EXISTS by their definitions."
+    "Derived tables are merged into the queries that use them; IN, outer joins, DISTINCT and set"
+    " operations become [NOT] EXISTS by their definitions."
 )
 """Why ``normalize_subqueries``, which leads from the tree to the IR, changes no answer."""
 BETWEEN = ("parse", "output_names", "normalize_subqueries")

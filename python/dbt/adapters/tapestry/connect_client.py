@@ -60,7 +60,7 @@ class _Mode:
 _MODE = _Mode()
 
 
-def new_session(url: str, wanted: Mapping[str, str], seconds: float) -> SparkSession:
+def new_connect_session(url: str, wanted: Mapping[str, str], seconds: float) -> SparkSession:
     """Return a session with its settings that gives up if the server is gone for ``seconds``.
 
     Settings that the server does not take are no error here: the caller checks them.

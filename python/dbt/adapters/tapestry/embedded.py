@@ -95,7 +95,7 @@ def start(
             say("Starting Spark: the first statements of a new one take seconds each")
         if joined is None and keep_warm and _can_keep_warm():
             wanted = {"given": given, "root": str(root or Path.cwd()), "master": master}
-            _, offer = engine.launch({**wanted, "log_path": log_path}, keep_warm)
+            _, offer = engine.launch_engine({**wanted, "log_path": log_path}, keep_warm)
             joined = engine.join_offer(offer)
         if joined is not None:
             await_workers(joined)  # the process that started it says so in its log only

@@ -139,7 +139,7 @@ def join_offer(path: Path) -> SparkContext | None:
     return context
 
 
-def launch(wanted: Mapping[str, Any], idle: float | None = None) -> tuple[Any, Path]:
+def launch_engine(wanted: Mapping[str, Any], idle: float | None = None) -> tuple[Any, Path]:
     """Start a process that holds a Spark; return the process and its offer.
 
     ``wanted`` has the arguments of `embedded.start`. With ``idle`` (seconds) the process stays

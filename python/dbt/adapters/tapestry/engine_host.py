@@ -1,4 +1,4 @@
-"""A process that holds a Spark for others; `engine.launch` starts it.
+"""A process that holds a Spark for others; `engine.launch_engine` starts it.
 
 It reads one line of JSON from its standard input (what `embedded.start` takes), starts Spark, and
 answers with one line: ``{"offer": <file>}`` or ``{"error": <message>}``. It ends when its standard

@@ -21,7 +21,7 @@ from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyH
 from dbt.adapters.exceptions import FailedToConnectError
 
 from dbt.adapters.tapestry.answer_settings import ZONE, not_taken, to_correct, to_open_with
-from dbt.adapters.tapestry.connect_client import end_session, new_session
+from dbt.adapters.tapestry.connect_client import end_session, new_connect_session
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.log import hush_pyspark
 from dbt.adapters.tapestry.outages import outage, place_of, within
@@ -96,7 +96,7 @@ def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, s
     wanted = _to_open_with(credentials)
     try:
         _knock(url, seconds)
-        session = within(seconds, lambda: new_session(url, wanted, seconds), end_session)
+        session = within(seconds, lambda: new_connect_session(url, wanted, seconds), end_session)
     except Exception as error:
         place = place_of(credentials)  # what stands behind the address can be a token
         broken = outage(error, place, opening=True)

@@ -37,7 +37,7 @@ def write_beside_compiled(
     try:
         if _written.get(path) != query.canonical or not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(guarded_text(node, graph, query))
+            path.write_text(_guarded_text(node, graph, query))
             _written[path] = query.canonical
     except OSError as error:
         logger.debug(f"{path} was not written: {error}")
@@ -45,7 +45,7 @@ def write_beside_compiled(
     return path
 
 
-def guarded_text(node: Mapping[str, Any], graph: Mapping[str, Any], query: Query) -> str:
+def _guarded_text(node: Mapping[str, Any], graph: Mapping[str, Any], query: Query) -> str:
     """Return the guarded model: Q_M(t) for a first run, Q^I over (tau, t] for every later one."""
     names = dbt_names(graph)
     said = {name: names.get(name, name) for name in query.rewriting.sources}

@@ -123,7 +123,7 @@ def expectations(
     conditions = any(one.condition for one in staged.prepared)
     counts: dict[str, tuple[int, Any]] = {}
     if staged.rows and conditions:
-        counts = counted(session, staged.relation, identifier(staged.broken), staged.columns)
+        counts = count_broken(session, staged.relation, identifier(staged.broken), staged.columns)
     seconds = (monotonic() - began) / max(1, len(staged.prepared))
     columns = ", ".join(identifier(column) for column in staged.columns)
     rows = f"SELECT {columns} FROM {staged.relation}"
@@ -222,7 +222,7 @@ def _of_conditions(
     return results
 
 
-def counted(
+def count_broken(
     session: Session, relation: str, broken: str, columns: Sequence[str]
 ) -> dict[str, tuple[int, Any]]:
     """Return, by name in the arrays ``broken`` of a relation, the number of rows and one row.

@@ -147,7 +147,7 @@ def _counts(
 ) -> dict[str, tuple[int, object]]:
     """Return the number of violating rows by name; "" counts all rows."""
     broken = f"concat(array(''), {staging.broken_names(conditions)})"
-    return checks.counted(session, relation, broken, new.selected)
+    return checks.count_broken(session, relation, broken, new.selected)
 
 
 def _new_rows(session: Session, model: Model, sql: str, run_id: str, batch: bool) -> NewRows:

@@ -121,7 +121,7 @@ def stage(session: Session, new: NewRows, attempt: str) -> Staged:
     return replace(staged, in_memory=True, leftover=leftover)
 
 
-def counted(session: Session, relation: str) -> int:
+def count_staged(session: Session, relation: str) -> int:
     """Return the number of rows of a staged relation; computes them if nobody has read them yet."""
     ((rows,),) = session.rows(f"SELECT count(*) FROM {relation}")
     return int(rows)
@@ -230,7 +230,7 @@ def _write(session: Session, new: NewRows, attempt: str, wanted: Sequence[Prepar
     make(session, view, select)
     if not new.expected:
         return None
-    return counted(session, view)
+    return count_staged(session, view)
 
 
 def _create(session: Session, new: NewRows, attempt: str, select: str) -> None:
@@ -272,7 +272,7 @@ def _found(session: Session, new: NewRows, attempt: str, errors: Mapping[str, st
             continue
         relation = f"{relation_name(name)} VERSION AS OF {int(commit[0])}"
         count = as_map(commit[12]).get("numOutputRows")
-        rows = counted(session, relation) if count is None else int(count)
+        rows = count_staged(session, relation) if count is None else int(count)
         return _staged(new, relation, rows, errors)
     raise ConcurrentRun(
         f"other runs of {new.identity.model} have overwritten the staged rows of this one",

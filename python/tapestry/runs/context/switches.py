@@ -23,7 +23,7 @@ from tapestry.runs.tables.queries import (
     all_on,
     mark_all_on,
     read_queries,
-    readable,
+    readable_query,
     write_queries,
 )
 
@@ -58,7 +58,7 @@ class Switches:
         with self._lock:
             if self._rows is None:
                 self._rows = self._looked(session)
-            return readable(self._rows.get(model))
+            return readable_query(self._rows.get(model))
 
     def off(self, session: Session, model: str) -> QueryRow | None:
         """Return the row of a model that is switched off, and is skipped by this invocation.

@@ -80,7 +80,7 @@ def _checks(session: Session, planned: Planned, staged: Staged) -> list[CheckRes
     found = verification.verify(session, planned.model, staged.relation)
     if staged.rows is None and any(result.status == checks.ERROR for result in found):
         # Nobody has read the rows before: where they cannot be computed, this says why.
-        staging.counted(session, staged.relation)
+        staging.count_staged(session, staged.relation)
     return results + found
 
 

@@ -94,7 +94,7 @@ def queries_of(table: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, Query
     return found
 
 
-def readable(row: QueryRow | OddRow | None) -> QueryRow | None:
+def readable_query(row: QueryRow | OddRow | None) -> QueryRow | None:
     """Return the row; raise StateUnreadable for one that our code has not written."""
     if not isinstance(row, OddRow):
         return row

@@ -38,10 +38,13 @@ class TreePass:
 
 
 READ: tuple[TreePass, ...] = (
-    TreePass(inline_views, "A view is the query that it names."),
+    TreePass(
+        inline_views,
+        "A view is replaced by its query.",
+    ),
     TreePass(
         resolve_names,
-        "* and bare names stand for columns of the tables: only the spelling changes.",
+        "`*` and names without a table are written in full: only the spelling changes.",
     ),
 )
 """From the syntax tree as parsed to the one that every name is resolved in."""

@@ -69,7 +69,7 @@ def examine(
         refuse_lost_times(table, None if last_pin is None else last_pin.table_id)
     if last_pin is None or tau is None:
         key = ("nulls", table.name, column, pin)
-        nulls = remember(key, lambda: count_nulls(session, table, pin, column))
+        nulls = remember(key, lambda: _count_nulls(session, table, pin, column))
         if nulls and table.commits is not None:
             raise untold(table, nulls)
         return _first_read(table, pin, column, side, nulls)
@@ -191,7 +191,7 @@ def late_warning(since: Since, late: Late) -> tuple[str, ...]:
     return (f"{text}; they count as arrived just after {since.tau:%Y-%m-%d %H:%M:%S.%f} UTC",)
 
 
-def count_nulls(session: Session, table: DeltaSource, pin: Pin, column: Column) -> int:
+def _count_nulls(session: Session, table: DeltaSource, pin: Pin, column: Column) -> int:
     """Return how many rows have no ts; file statistics exclude every file without such rows."""
     relation = table.at(pin.version)
     rows = session.rows(f"SELECT count(*) FROM {relation} WHERE {arrival_sql(column)} IS NULL")

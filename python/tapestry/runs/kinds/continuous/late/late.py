@@ -193,12 +193,12 @@ def _new_nulls(since: Since, commits: Sequence[SourceCommit]) -> int:
     known = [count for count in counts if count is not None]
     if len(known) == len(counts):
         return sum(known)
-    before = count_nulls(since, since.last.version)
-    now = None if before is None else count_nulls(since, since.pin.version)
+    before = _count_nulls(since, since.last.version)
+    now = None if before is None else _count_nulls(since, since.pin.version)
     return 0 if before is None or now is None else now - before
 
 
-def count_nulls(since: Since, version: int) -> int | None:
+def _count_nulls(since: Since, version: int) -> int | None:
     """Return how many rows of a version have no ts; None when it cannot be read any more."""
     arrival = _arrival(since)
     try:
