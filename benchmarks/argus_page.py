@@ -22,16 +22,13 @@ def argus_fig4() -> str:
         rows = []
         for name in sorted(names):
             aim = AIMS.get(name)
-            row = [name, "–" if aim is None else f"{aim:.1f}"]
-            for result in pair.values():
+            for which, result in pair.items():
                 one = result["queries"].get(name, {})
+                row = [f"{name}, {which}", "–" if aim is None else f"{aim:.1f}"]
                 row += [seconds(one.get("Q", {}).get("seconds"))]
                 row += [_ratio(one, each) for each in ("Q^I", "Q^I, split", "Q^I + memory")]
-                row += [count(one.get("Q^I", {}).get("answers"))]
-            rows.append(row)
-        head = ["", "target"]
-        for which in pair:
-            head += [f"{which}: Q, s", "Q^I : Q", "in branches", "with memory", "answers"]
+                rows.append([*row, count(one.get("Q^I", {}).get("answers"))])
+        head = ["", "target", "Q, s", "Q^I : Q", "in branches", "with memory", "answers"]
         parts += [table(head, rows), _said(next(iter(pair.values())))]
     return "\n\n".join(parts)
 

@@ -105,7 +105,7 @@ def _said(result: Mapping[str, Any]) -> str:
     return (
         f"{plan['changes']:,} changes of {plan['stocks']:,} stocks in {plan['seconds']:,} s,"
         f" {plan['composites']} composites, {plan['options']:,} options.{best} {at['at'][:10]},"
-        f" Python {at['python']}, load average {at['load_average']} (others were at work),"
+        f" Python {at['python']}, load average {at['load_average']} (other programs were running),"
         f" commit {at['commit']}."
     )
 

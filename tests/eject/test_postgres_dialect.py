@@ -39,8 +39,8 @@ def connection(postgres: Path) -> Iterator[Any]:
     opened.close()
 
 
-A_NUMBER = "the difference of two dates is a number of days there"
-TIME_BEGINS = "a number of days or years that leads to before 4713 BC is an error there"
+A_NUMBER = "PostgreSQL: the difference of two dates is a number of days, not an interval"
+TIME_BEGINS = "PostgreSQL: an instant before 4713 BC, from days or years, is an error"
 NOT_YET = {
     "current_date() - d > interval 1 day": A_NUMBER,
     "current_date() - (d - date '2026-01-01') > d": A_NUMBER,

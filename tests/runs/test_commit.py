@@ -335,8 +335,9 @@ def _count(numbers: Iterator[int], then: Callable[[int], object], _: str) -> Non
 
 
 NAMED_TOO_LATE = (
-    "a rewind that sleeps before its last statement gives the table that a refresh has made"
-    " meanwhile the name of its own generation: the next run takes the refresh for somebody else's"
+    "a rewind that is suspended before its last statement gives the table of a full refresh, made"
+    " in the meantime, the id of its own generation: the next run takes the refresh for a commit"
+    " of another program"
 )
 
 

@@ -24,9 +24,7 @@ from tapestry.verification.definition import Definition
 from tapestry.verification.events import event_instants
 
 QUERIES = 12
-FAILS = (
-    "the check of a query with EXISTS behind OR inside of NOT IN ends in an internal error of Spark"
-)
+FAILS = "the verification of EXISTS after OR inside NOT IN ends with an internal error of Spark"
 PLANNED = pytest.mark.xfail(reason=FAILS, strict=True)
 NAMED = (777147, *(pytest.param(number, marks=PLANNED) for number in (777376,)))
 """A subquery of a FULL JOIN's ON; EXISTS behind OR inside of NOT IN."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.tapestry.config_keys import KINDS, OTHERS, OURS, WORKS
+from dbt.adapters.tapestry.config_keys import INCREMENTAL, KINDS, OTHERS, OURS, WORKS
 from tapestry.runs.kinds.registry import kind_called
 from tapestry.runs.model.declare import KEYS as ENTRY_KEYS
 from tapestry.runs.model.declare import RULES
@@ -178,12 +178,21 @@ def of_kind(kind: str, before: Mapping[str, tuple[str, ConfigKey]]) -> Iterator[
 
 
 def _kinds() -> str:
-    """Keys x kinds; strategies of incremental models are columns of their own."""
-    heads = [kind.replace("incremental, ", "incremental: ") for kind in KINDS]
-    rows = [f"| key | {' | '.join(heads)} |", "|---" * (len(KINDS) + 1) + "|"]
-    for key, works in WORKS.items():
-        rows.append(f"| `{key}` | {' | '.join('yes' if k in works else '' for k in KINDS)} |")
-    return "\n".join(rows)
+    """Key -> the kinds on which it has an effect; strategies of incremental models in brackets."""
+    rows = [f"| `{key}` | {_named(works) or 'none'} |" for key, works in WORKS.items()]
+    return "\n".join(["| key | has an effect on |", "|---|---|", *rows])
+
+
+def _named(works: Collection[str]) -> str:
+    """Kinds in the order of ``KINDS``.
+
+    >>> _named(("incremental, merge", "snapshot", "table"))
+    'table, incremental (merge), snapshot'
+    """
+    strategies = [kind.partition(", ")[2] for kind in INCREMENTAL if kind in works]
+    brackets = "" if len(strategies) == len(INCREMENTAL) else f" ({', '.join(strategies)})"
+    listed = [f"incremental{brackets}" if k in INCREMENTAL else k for k in KINDS if k in works]
+    return ", ".join(dict.fromkeys(listed))
 
 
 def _others() -> str:

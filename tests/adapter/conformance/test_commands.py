@@ -246,7 +246,7 @@ class TestDropSchemaNamed(test_dropping_schema_named.BaseDropSchemaNamed):
 
 
 @pytest.mark.xfail(
-    reason="dbt-spark's Column tells kinds of types by PostgreSQL's names: not string, int, double",
+    reason="dbt-spark's class Column knows types by PostgreSQL's names, not string, int, double",
     strict=True,
 )
 class TestColumnTypes(test_column_types.BaseColumnTypes):
