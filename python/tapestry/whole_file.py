@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: nobody ever sees half of one."""
+"""Writes files that appear completely or not at all: no reader sees a part of one."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Project:
 @contextmanager
 def open_project(given: DbtOptions) -> Iterator[Project]:
     """Connect as dbt would, with the same profile; closed at the end."""
-    # dbt costs a second to import: only a command that needs it pays.
+    # To import dbt takes a second: only commands that need it do so.
     from dbt.adapters.factory import FACTORY
 
     from dbt.adapters.tapestry.session import DbtSession

@@ -1,4 +1,4 @@
-"""Output for people: highlighted SQL, tables, and plain text where nobody looks at a terminal.
+"""Output for people: highlighted SQL, tables, and plain text if it does not go to a terminal.
 
 rich follows NO_COLOR, TERM and whether the output is a terminal.
 """

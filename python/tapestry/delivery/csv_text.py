@@ -1,4 +1,4 @@
-"""CSV, with cells that no spreadsheet runs unless a machine is to read it.
+"""Writes CSV whose cells a spreadsheet does not evaluate, unless a program is to read it.
 
 A cell that begins with ``=``, ``+``, ``-`` or ``@`` is a formula to a spreadsheet, also one that
 calls a program or sends other cells away. So an apostrophe is put before such a text, as OWASP's

@@ -1,4 +1,4 @@
-"""One sink of one model on its way: which batch comes next, and what became of it.
+"""Delivers to one sink of one model: which batch comes next, and what became of it.
 
 Killed anywhere, the batch that was claimed is sent again. Only the thread that asks speaks SQL.
 """

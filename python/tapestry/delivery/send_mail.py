@@ -73,7 +73,7 @@ def _talk(sink: MailSink, content: bytes, seconds: float, exchange: Exchange) ->
         if sink.password_env:
             server.login(from_environment(sink.user_env), from_environment(sink.password_env))
         left_out = server.sendmail(sender_of(sink).at, recipients_of(sink), content)
-        # The mail is taken: whether the server says goodbye makes no difference to it.
+        # The mail is accepted: an error at QUIT makes no difference.
         with suppress(OSError, smtplib.SMTPException):
             server.putcmd("quit")
         return list(left_out)

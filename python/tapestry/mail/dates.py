@@ -36,7 +36,7 @@ _TIME = (
     r"(?:(?P=dot)(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?(?:\s?(?P<half>[AP]M)\b)?"
 )
 _ZONE = r"(?P<zone>.*)"
-# Whole names: marraskuu is a November.
+# Only whole names count: marraskuu, which begins with mar, is Finnish for November.
 _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"

@@ -63,7 +63,7 @@ def pick_headers(head: bytes, cut: bool = False) -> Picked:
 
 
 def _lines(head: bytes) -> list[bytes]:
-    if b"\n" not in head:  # line ends of old Macs, so that nobody told headers and body apart
+    if b"\n" not in head:  # line ends of old Macs: the parser has not separated headers and body
         head = head.partition(b"\r\r")[0]
     return [line for line in _LINE.findall(head.removeprefix(_BYTE_ORDER_MARK)) if line]
 

@@ -20,7 +20,7 @@ XLINK = "http://www.w3.org/1999/xlink"
 WIDTH, HEIGHT = 290, 120
 VEGA_LITE = "5.21"
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_ALLOWED: list[str] = []  # a drawing may load nothing, from nowhere
+_ALLOWED: list[str] = []  # a drawing must not load anything from elsewhere
 
 _TEXT = {
     "labelColor": "var(--faint)",
@@ -108,7 +108,7 @@ def bars(
     axis = {"title": unit, "tickCount": 4, "format": "~s", "titleAnchor": "end"}
     axis["labelExpr"] = "datum.value ? datum.label : '0'"  # d3 writes 0k beside 1k
     top = max((value["y1"] for value in values), default=0)
-    if unit != "seconds" and top < 4:  # what is counted has no halves
+    if unit != "seconds" and top < 4:  # counts are whole numbers
         axis["values"] = list(range(int(top) + 1))
     color: dict[str, Any] = {
         "field": "series",

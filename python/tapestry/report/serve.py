@@ -111,7 +111,7 @@ class Server:
             return
         try:
             question.set_result(self._newest())
-        except Exception as error:  # told to the one who asked; the next may have more luck
+        except Exception as error:  # only this request fails; the next one may succeed
             question.set_exception(error)
 
     def _newest(self) -> tuple[str, bytes]:
@@ -162,7 +162,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             if (
                 _host(self.headers.get("Host", "")) not in _HOSTS
-            ):  # a page elsewhere whose name was made to point here
+            ):  # another site whose host name resolves to this machine
                 self._send(HTTPStatus.FORBIDDEN, b"only from this machine", "text/plain")
                 return
             path = server.within(self.path.partition("?")[0])

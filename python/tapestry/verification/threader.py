@@ -128,8 +128,8 @@ class Threader:
             return narrowed(found, node.named_selects, restriction, self.name("q"))
         if not isinstance(node, exp.SetOperation):
             return self.block(node, ctes, None, restriction)
-        # A range cuts down the left only: what is missing on the right of an EXCEPT would make
-        # answers.
+        # A range restricts the left side only: rows that are missing on the right side of an EXCEPT
+        # would give wrong answers.
         unions = isinstance(node, exp.Union)
         sides = (restriction, restriction if unions else restriction.unranged)
         left, right = (

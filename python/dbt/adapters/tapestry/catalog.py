@@ -47,7 +47,7 @@ def catalog_settings(warehouse: Path) -> dict[str, str]:
         f"{_JDO}ConnectionURL": url_of(warehouse),
         f"{_JDO}ConnectionDriverName": DRIVER,
         f"{_JDO}ConnectionUserName": USER,
-        # Not the real one: that is told to Hive alone, when the catalog is opened.
+        # Not the real password: only Hive gets that, when the catalog is opened.
         f"{_JDO}ConnectionPassword": "",
         # H2 sees INFORMATION_SCHEMA and PUBLIC; DataNucleus would look for its tables in both.
         "spark.hadoop.datanucleus.mapping.Schema": "PUBLIC",

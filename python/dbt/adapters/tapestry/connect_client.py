@@ -69,7 +69,7 @@ def new_connect_session(url: str, wanted: Mapping[str, str], seconds: float) -> 
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
     channel = DefaultChannelBuilder(url, channelOptions=list(_ALIVE.items()))
-    # Without settings nothing is sent yet: pyspark's ten minutes would count for what is.
+    # Without settings nothing is sent yet; with them pyspark's limit of ten minutes would apply.
     session: Any = ConnectSession.builder.channelBuilder(channel).create()
     client = session.client
     # The server forgets models of machine learning with the session.
@@ -77,7 +77,7 @@ def new_connect_session(url: str, wanted: Mapping[str, str], seconds: float) -> 
     _try(client, max(1, _WAITS + int(seconds / _LONGEST)))
     _MODE.enter()
     try:
-        # As the builder does it; a value that is refused is left out.
+        # As the builder does it, except that a refused value is left out.
         session.conf._set_all(dict(wanted), silent=True)
     except BaseException:
         end_session(session)

@@ -197,7 +197,7 @@ def _attach(offer: Offer) -> SparkContext:
     os.environ.update(access)
     talk = logging.getLogger("py4j")
     before = talk.level
-    talk.setLevel(logging.CRITICAL + 1)  # of a Spark that is gone we say so ourselves
+    talk.setLevel(logging.CRITICAL + 1)  # if Spark is gone, our own message says so
     try:
         gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
         jvm = gateway.jvm

@@ -74,7 +74,7 @@ def remember(coordinates: str, jars: str) -> None:
     files = [urlparse(jar).path for jar in jars.split(",") if jar]
     if not files or not all(os.path.isfile(file) for file in files):
         return
-    with suppress(OSError):  # only the next start's second is lost
+    with suppress(OSError):  # the next start takes a second longer, nothing else
         write_own(_memory(coordinates), "\n".join(files).encode())
 
 

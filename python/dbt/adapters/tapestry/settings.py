@@ -45,7 +45,7 @@ def start_settings(given: Mapping[str, str], root: Path, master: str | None) -> 
     settings = {**_general(master), **_delta(), **SESSION_DEFAULTS}
     if settings["spark.master"].startswith("local") and "spark.driver.memory" not in given:
         # Every join, sort and aggregation takes a page at least. Spark chooses 64 MiB here: a few
-        # hundred statements over kilobytes fill gigabytes, and the collector never rests.
+        # hundred statements over kilobytes fill gigabytes, and the garbage collector never stops.
         settings["spark.buffer.pageSize"] = "512k"
     settings["spark.driver.extraJavaOptions"] = " ".join(
         [
@@ -54,7 +54,7 @@ def start_settings(given: Mapping[str, str], root: Path, master: str | None) -> 
             # Without its native library Hadoop starts a `chmod` for every file of rows; this is the
             # way of starting one that costs a large process least.
             "-Djdk.lang.Process.launchMechanism=VFORK",
-            # A process that lives for hours fills Java's own 240 MB, and then compiles for ever.
+            # A process that runs for hours fills the default of 240 MB, then compiles all the time.
             "-XX:ReservedCodeCacheSize=512m",
         ]
     )

@@ -53,8 +53,8 @@ class WarmPins(Pins):
                     return found
                 pinned, after = found, _detail(session, name)
                 if after is None or after.definition != now.definition:
-                    now = replace(now, definition="")  # redefined meanwhile: by whom, who knows
-            assert now is not None  # what is remembered was looked at
+                    now = replace(now, definition="")  # redefined in the meantime
+            assert now is not None  # ``pinned`` was found by it, or is new
             self._recall.note_source(name, self._zone, now, pinned)
             log = (pinned.table.location, pinned.table.table_id)
             pin = self.logs.setdefault(log, pinned.pin)

@@ -1,4 +1,4 @@
-"""Up to when nothing happens to a model unless its sources change, kept from process to process.
+"""Stores for later processes until when a model has nothing to do unless its sources change.
 
 Time alone can bring an answer (``current_timestamp() - interval 1 day``), so a run over unchanged
 sources asks them when it will. That costs a Spark job, and holds for as long as they stay as they

@@ -38,7 +38,7 @@ def check(session: Session, claimed: Claimed) -> Checked | Failed:
     crash.point("before_written")
     results = checks.assumptions(session, planned.proof.assumptions)
     if any(result.blocks for result in results):
-        claimed.sure()  # it ends before it has asked
+        claimed.sure()  # the run ends here: is its claim the one that counts?
         return _refused(planned, results)
     if not planned.checks_rows:
         return Checked(planned, Findings(tuple(results)), planned.main)

@@ -92,7 +92,7 @@ def _name(session: Session, planned: Planned) -> None:
         session.run(named)
     except Exception as error:
         if not lost_race(error):
-            raise  # else ``confirm`` sees whose name the table has
+            raise  # else ``confirm`` sees whose id the table has
 
 
 def publish(session: Session, row: StateRow, main: str, state_table: str = "") -> None:
@@ -154,7 +154,7 @@ def close(session: Session, state_table: str, row: StateRow, columns: int) -> No
     commits = commits_after(session, row.model, row.target.version)
     found = landed(commits, row.generation, row.n)
     if found is None and landed(commits, row.generation, CLOSED) is not None:
-        raise concurrent(row)  # what stands beside the table is another generation's by now
+        raise concurrent(row)  # the tables beside it belong to another generation by now
     if found is None and not raced:
         # Delta has skipped it: the rows of n are there, and would come once more after it.
         mark_failed(session, state_table, row, failed=False)

@@ -102,7 +102,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     version = commits[0].version if commits else row.target.version
     closed = landed(commits, row.generation, CLOSED)
     if closed is not None and not closed.successor:
-        return Standing(target, None, version=version)  # a refresh was killed half-way: do it
+        return Standing(target, None, version=version)  # a refresh was killed: repeat it
     if closed is not None:
         # A rewind was killed before it gave the table the name of its new generation.
         target = replace(target, generation=closed.successor)
@@ -120,7 +120,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     if commit is not None and commit.failed:
         return Standing(target, row.undone, version=version, attempt="")
     if row.failed_at is not None and commit is None:
-        # Marked, and no commit of n to be seen: closed long ago, or killed just before that.
+        # Marked, and no commit of n: it was closed long ago, or killed just before it was closed.
         return Standing(target, row if complete else row.undone, version=version, closing=complete)
     here = row.n == 1 or commit is not None or (row.recorded and not complete)
     if here and closed is None and not accepted:
@@ -204,7 +204,7 @@ def _refuse_other_kind(model: Model, kind: str) -> None:
 def _refuse_copy(model: Model, row: StateRow, target: Glance, commits: list[Commit]) -> None:
     """Refuse a table cloned back under its name: it has another id, or another log."""
     other_id = row.n > 1 and row.target.table_id != target.table_id
-    # Of the first run the id is not known beforehand: its commit is what tells.
+    # The id of the first run is not known before its commit: only this commit names it.
     reaches_back = bool(commits) and commits[-1].version == row.target.version + 1
     other_log = row.n == 1 and reaches_back and landed(commits, row.generation, 1) is None
     if other_id or other_log:

@@ -27,8 +27,9 @@ def plain_scan(table: DeltaSource, pin: Pin, arrival: Column | None, ends: bool 
         return Scan(relation, arr, ROW_ID, size=table.size)
     if table.row_tracking:
         return Scan(at, arr, row_id(table), size=table.size)
-    # The window of the row id inside, the arrival outside: the other way round ts under another
-    # name would not be a column of the window's partition, and no bound on it would get through.
+    # The window function of the row id is in the inner query, and the arrival in the outer one.
+    # Otherwise ts would have another name than the column of PARTITION BY, and Spark would not push
+    # a bound on it below the window function.
     relation = f"(SELECT *, {row_id(table)} AS {ROW_ID} FROM {at})"
     return Scan(relation, arr, ROW_ID, size=table.size)
 

@@ -200,7 +200,8 @@ class _Mentions:
             return
         for select in leaf_selects(query):
             if any(one.side in ("RIGHT", "FULL") for one in SelectBlock(select).relations):
-                # Behind the rows of the blocks around it such a join would keep its own alone.
+                # Joined to the rows of the outer blocks, such a join would keep all rows of its own
+                # tables, with and without a match.
                 yield from (self.term(version) for version in VERSIONS)
                 continue
             around = (*self.around, self.block)

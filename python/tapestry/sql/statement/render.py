@@ -262,7 +262,7 @@ class Rendering:
     ) -> str:
         """The statement: one CTE a scan that applies it, the other CTEs, the query."""
         named, one = self.reads(), self.reading
-        # PostgreSQL computes a CTE that is used twice as a whole, past every index, unless told.
+        # By default PostgreSQL computes a CTE that is used twice completely, without an index.
         how = "NOT MATERIALIZED " if self.dialect == "postgres" else ""
         reads = [
             f"{named.names[source]} AS {how}(\n  {self.read(self.scan(source), columns)}\n)"

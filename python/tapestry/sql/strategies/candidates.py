@@ -250,7 +250,7 @@ class CandidatePlan:
         """Selects of (derivation, start or end of an inner interval)."""
         last = edge.last
         if not edge.rises_at_end and not last.lowers:
-            return  # static rows, there since ever: they start nothing
+            return  # static rows have no beginning: no candidate comes from them
         instant = least(last.uppers) if edge.rises_at_end else greatest(last.lowers)
         conditions = [*conjunction.filters, *valid_at(conjunction, instant)]
         chain: list[Table] = []

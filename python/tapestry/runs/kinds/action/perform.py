@@ -223,7 +223,8 @@ class BatchRound:
 
     def leased(self, attempt: int, now: datetime, claim_id: str) -> BatchEvent:
         """Return the event of a batch that this run holds."""
-        # None is begun after the timeout, and each is stopped when it has taken as long.
+        # No batch begins after the timeout, and each is stopped after the same time: the last one
+        # ends after twice the timeout at most.
         lease_until = now + 4 * self.config.timeout
         return BatchEvent(CLAIMED, attempt, claim_id, lease_until, now)
 

@@ -1,4 +1,4 @@
-"""Few changed rows, read by the driver: they stand as literals in the replacing statement.
+"""Few changed rows, read by the driver: the replacing statement has them as literals.
 
 No view of the session holds them then, nothing is staged, and the condition on the replaced rows
 compares columns with values: Delta reads only files that may have them.
