@@ -89,7 +89,7 @@ def _arms(kinds: list[str]) -> tuple[str, Catalog]:
 def test_an_arm_is_cast_once_however_often_its_union_is_widened(around: str) -> None:
     text, catalog = _arms(["int", "bigint", "decimal(20,1)", "decimal(22,2)", "double", "int"])
     rewriting = rewrite(around.format(text), catalog)
-    values = [block.select[0] for part in rewriting.parts for block in part.blocks]
+    values = [block.select[0] for arm in rewriting.arms for block in arm.blocks]
     assert {value.sql("spark") for value in values} == {
         *(f"CAST({alias} AS DOUBLE)" for alias in ("s0.c", "s1.c", "s2.c", "s3.c", "s5.c")),
         "s4.c",

@@ -26,7 +26,7 @@ and m.due < now()))
 
 
 def shown(query: str) -> tuple[str, ...]:
-    return inferences(rewrite(query, CATALOG).parts)
+    return inferences(rewrite(query, CATALOG).arms)
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -38,14 +38,14 @@ def test_the_rest_is_the_same_without(query: str) -> None:
             rewrite(query, CATALOG, passes=passes_with(infer=False))
         return
     off = rewrite(query, CATALOG, passes=passes_with(infer=False))
-    assert inferences(off.parts) == ()
-    assert (on.canonical, on.strategy, on.parts) == (off.canonical, off.strategy, off.parts)
-    if not inferences(on.parts):
+    assert inferences(off.arms) == ()
+    assert (on.canonical, on.strategy, on.arms) == (off.canonical, off.strategy, off.arms)
+    if not inferences(on.arms):
         assert on.incremental(WINDOW, SCANS) == off.incremental(WINDOW, SCANS)
 
 
 def test_what_one_alternative_implies_is_not_used_for_another_in_stages() -> None:
-    (block,) = rewrite(CHAIN, CATALOG).parts[0].blocks
+    (block,) = rewrite(CHAIN, CATALOG).arms[0].blocks
     assert is_chain(block)
     assert len(block.disjuncts) == 2
     first, second = [
@@ -63,7 +63,7 @@ def test_a_look_up_is_narrowed_by_what_all_alternatives_say() -> None:
     select m.id, a.level from messages m left join authors a on a.level = m.parent
     where m.id > m.parent and ((m.parent > 3 and m.due > now()) or (m.parent > 2 and m.due < now()))
     """
-    (block,) = rewrite(query, CATALOG).parts[0].blocks
+    (block,) = rewrite(query, CATALOG).arms[0].blocks
     (table,) = [one for one in block.tables if one.alias == "a"]
     assert table.inferred == ()
 
@@ -73,7 +73,7 @@ def test_text_with_a_collation_is_not_carried() -> None:
         columns = (Column("x", kind), Column("at", "timestamp"))
         catalog = Catalog({"t": Source("t", columns, "at")})
         query = "select a.at from t a join t b on a.x = b.x where a.x = 'u'"
-        return inferences(rewrite(query, catalog).parts)
+        return inferences(rewrite(query, catalog).arms)
 
     assert inferred("string") == ("b.x = 'u' follows from a.x = b.x AND a.x = 'u'",)
     assert inferred("string collate UTF8_LCASE") == ()

@@ -147,7 +147,7 @@ def test_a_look_up_stays_behind_what_it_is_for() -> None:
 def test_neither_keys_nor_the_canonical_text_know_of_it() -> None:
     rewriting = rewrite(BOTH, CATALOG)
     ordered = rewriting.joining(["s", "l", "f"])
-    assert (ordered.canonical, ordered.parts) == (rewriting.canonical, rewriting.parts)
+    assert (ordered.canonical, ordered.arms) == (rewriting.canonical, rewriting.arms)
     keys = [
         sorted(
             column.sql()

@@ -40,7 +40,7 @@ def test_each_branch_with_what_decided(title: str) -> None:
     rewriting, read = plain.joining(names), scans(SIZES)
     read = {name: read[name] for name in rewriting.sources}
     unsized = scans(dict.fromkeys(SIZES, 0))
-    named = {one.alias for one in rewriting.how_read.joins.first(all_tables(rewriting.parts))}
+    named = {one.alias for one in rewriting.how_read.joins.first(all_tables(rewriting.arms))}
     found = join_orders(
         rewriting.incremental(WINDOW, read),
         plain.incremental(WINDOW, {name: unsized[name] for name in read}),

@@ -76,8 +76,8 @@ GO = {
 def _look_ups(rewriting: Rewriting) -> int:
     return sum(
         isinstance(table, SourceTable) and table.on is not None
-        for part in rewriting.parts
-        for block in part.blocks
+        for arm in rewriting.arms
+        for block in arm.blocks
         for table in block.tables
     )
 
@@ -85,8 +85,8 @@ def _look_ups(rewriting: Rewriting) -> int:
 @pytest.mark.parametrize("name", STAY)
 def test_it_stays_one_join(name: str) -> None:
     rewriting = rewrite(STAY[name], CATALOG)
-    (part,) = rewriting.parts
-    assert len(part.blocks) == 1
+    (arm,) = rewriting.arms
+    assert len(arm.blocks) == 1
     assert _look_ups(rewriting) == STAY[name].count("left join") + STAY[name].count("right join")
     own = "least" if name == "many alternatives" else "bounds"
     assert rewriting.strategy == ("anti_join" if "not exists" in STAY[name] else own)

@@ -50,7 +50,7 @@ def test_eight_joins_are_little_work(on: str) -> None:
     with bounded("eight"):
         rewriting = rewrite(joined(8, on), CATALOG)
         assert rewriting.strategy == "stages"
-        assert len(rewriting.parts[0].blocks) == 1
+        assert len(rewriting.arms[0].blocks) == 1
         assert spent() < WORK
     assert length(rewriting) < LONGEST
 
@@ -64,18 +64,18 @@ def test_eight_joins_of_derived_tables_stay() -> None:
     joins = "".join(f" LEFT JOIN s{n} ON s{n}.m_id = s.id" for n in range(1, 9))
     sql = f"WITH s AS (SELECT id FROM m){steps} SELECT s.id{listed} FROM s{joins}"
     rewriting = rewrite(sql, CATALOG)
-    assert (rewriting.strategy, len(rewriting.parts[0].blocks)) == ("stages", 1)
+    assert (rewriting.strategy, len(rewriting.arms[0].blocks)) == ("stages", 1)
     assert length(rewriting) < LONGEST
 
 
 def test_two_are_written_out() -> None:
     rewriting = rewrite(joined(2), CATALOG)
-    assert (rewriting.strategy, len(rewriting.parts[0].blocks)) == ("anti_join", 4)
+    assert (rewriting.strategy, len(rewriting.arms[0].blocks)) == ("anti_join", 4)
 
 
 def test_beside_exists_they_are_written_out() -> None:
     sql = f"{joined(3)} WHERE m.id IN (SELECT k FROM a4)"
-    assert len(rewrite(sql, CATALOG).parts[0].blocks) == 8
+    assert len(rewrite(sql, CATALOG).arms[0].blocks) == 8
 
 
 def found(sql: str, rows: dict[str, list[tuple[Any, ...]]]) -> list[list[tuple[Any, ...]]]:

@@ -50,8 +50,8 @@ def test_the_strategy_that_is_shown_is_the_one_that_is_rendered(case: str) -> No
 def test_one_strategy_decides() -> None:
     """The first that fits; the last of its kind fits every block, and every arm by itself."""
     for text in CASES.values():
-        (part,) = rewrite(text, CATALOG).parts
-        for one in evaluated(part):
+        (arm,) = rewrite(text, CATALOG).arms
+        for one in evaluated(arm):
             of_kind = [each for each in STRATEGIES if isinstance(one, each.of)]
             fitting = [each for each in of_kind if each.fits(one)]
             assert fitting[0] is strategy_for(one)

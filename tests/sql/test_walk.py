@@ -31,7 +31,7 @@ def test_every_conjunction_is_seen_with_those_around_it() -> None:
         return one
 
     rewriting = rewrite(NESTED, CATALOG)
-    parts = BlockWalk(note).parts(rewriting.parts)
+    arms = BlockWalk(note).outermost(rewriting.arms)
     assert set(seen) == {
         (("m", "x"),),
         (("m", "x"), ("r",)),
@@ -41,7 +41,7 @@ def test_every_conjunction_is_seen_with_those_around_it() -> None:
         (("v",),),  # of the table by value, which refers to nothing around it
         (("v",), ("a",)),
     }
-    changed = replace(rewriting, parts=parts, rendered={})
+    changed = replace(rewriting, arms=arms, rendered={})
     assert changed.incremental(WINDOW, SCANS) == rewriting.incremental(WINDOW, SCANS)
 
 
@@ -53,17 +53,17 @@ def test_what_a_conjunction_becomes_is_rendered_wherever_it_stands() -> None:
         return replace(one, conditions=(*one.conditions, more)) if asks else one
 
     rewriting = rewrite(NESTED, CATALOG)
-    parts = BlockWalk(add).parts(rewriting.parts)
-    text = replace(rewriting, parts=parts, rendered={}).incremental(WINDOW, SCANS)
+    arms = BlockWalk(add).outermost(rewriting.arms)
+    text = replace(rewriting, arms=arms, rendered={}).incremental(WINDOW, SCANS)
     asked = rewriting.incremental(WINDOW, SCANS).count("a.author = ")
     assert text.count("a.level = 7") == asked > 0
 
 
 def test_a_table_by_value_is_one_object_in_every_block() -> None:
-    parts = rewrite(f"{NESTED} and (m.due < now() or m.parent = 1)", CATALOG).parts
-    tables = {id(one) for one in all_tables(parts) if isinstance(one, ValueTable)}
+    arms = rewrite(f"{NESTED} and (m.due < now() or m.parent = 1)", CATALOG).arms
+    tables = {id(one) for one in all_tables(arms) if isinstance(one, ValueTable)}
     assert len(tables) == 1
-    assert all(isinstance(block.disjuncts, tuple) for one in all_tables(parts)
+    assert all(isinstance(block.disjuncts, tuple) for one in all_tables(arms)
                if isinstance(one, ValueTable) for block in one.universe)  # fmt: skip
 
 
@@ -80,5 +80,5 @@ def test_leaves_are_changed_once_each() -> None:
 
     count = Count()
     count.found = []
-    count.parts(formed.parts)
+    count.outermost(formed.arms)
     assert len(count.found) == 1, "the arms of the table and of its membership share it"

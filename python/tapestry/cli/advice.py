@@ -78,7 +78,7 @@ def _assumptions(
 def _orders(rewriting: Rewriting) -> list[str]:
     """``b.ts >= a.ts`` for every ordered pair of tables with an arrival, as they are written."""
     written: dict[str, str] = {}
-    for table in all_tables(rewriting.parts):
+    for table in all_tables(rewriting.arms):
         if isinstance(table, SourceTable) and table.appended:
             source = rewriting.catalog.relations[table.source]
             assert isinstance(source, Source)

@@ -136,7 +136,7 @@ def _texts(one: Ejected, said: Mapping[str, str], dialect: str) -> _Texts:
     names = list(rewriting.values)
     columns = [_stored(name, dialect).sql(dialect) for name in names]
     macros = model_tests(model.name, _answer(one, said, bare, dialect), columns, micros)
-    alone = len(names) == 1 and any(part.by_value for part in rewriting.parts)
+    alone = len(names) == 1 and any(arm.by_value for arm in rewriting.arms)
     tests = (f"{model.name}_enough", f"{model.name}_not_too_much")
     return _Texts(text, macros, tests, _stored(names[0], dialect).name if alone else "")
 

@@ -108,7 +108,7 @@ def _appended(model: Model, relations: Relations) -> Rewriting | None:
         found = rewrite(model.sql, relations.catalog)
     except Refusal:
         return None
-    values = any(part.by_value for part in found.parts)
+    values = any(arm.by_value for arm in found.arms)
     if found.endings or found.running_columns or (values and not _is_set(model, relations)):
         return None
     return found

@@ -1,4 +1,4 @@
-"""The arms of the outermost UNION ALL, each of one of five kinds.
+"""The outer arms, those of the outermost UNION ALL, each of one of five kinds.
 
     ByDerivation     an answer is a row of FROM
     ByValue          an answer is its values: DISTINCT, UNION, INTERSECT, EXCEPT
@@ -180,24 +180,24 @@ class FirstRows(KeptGroups):
 
 
 # -- all of them ----------------------------------------------------------------------------------
-Part: TypeAlias = ByDerivation | ByValue | AtInstants | RunningGroups | FirstRows
+OuterArm: TypeAlias = ByDerivation | ByValue | AtInstants | RunningGroups | FirstRows
 """An arm of the outermost UNION ALL."""
 Evaluated: TypeAlias = Block | AtInstants | RunningGroups | FirstRows
 """The unit whose new answers one strategy finds: a block of an arm, or an arm by itself."""
 
 
-def with_arms(part: Part, arms: Iterable[Arm]) -> Part:
+def with_arms(outer: OuterArm, arms: Iterable[Arm]) -> OuterArm:
     """The arm, formed of these arms over base tables."""
-    return part if isinstance(part, AtInstants) else replace(part, arms=tuple(arms))
+    return outer if isinstance(outer, AtInstants) else replace(outer, arms=tuple(arms))
 
 
-def with_blocks(part: Part, change: Callable[[Block], Block]) -> Part:
+def with_blocks(outer: OuterArm, change: Callable[[Block], Block]) -> OuterArm:
     """Return the arm with each of its blocks changed."""
-    if isinstance(part, AtInstants):
-        return part
-    return replace(part, blocks=tuple(map(change, part.blocks)))
+    if isinstance(outer, AtInstants):
+        return outer
+    return replace(outer, blocks=tuple(map(change, outer.blocks)))
 
 
-def evaluated(part: Part) -> tuple[Evaluated, ...]:
+def evaluated(outer: OuterArm) -> tuple[Evaluated, ...]:
     """Return the parts of an arm that strategies evaluate: the arm itself, or its blocks."""
-    return (part,) if isinstance(part, Lifted) else part.blocks
+    return (outer,) if isinstance(outer, Lifted) else outer.blocks

@@ -9,7 +9,7 @@ from tapestry.sql.arms import (
     FirstRows,
     KeptGroups,
     Lifted,
-    Part,
+    OuterArm,
     RunningGroups,
     evaluated,
 )
@@ -26,32 +26,32 @@ from tapestry.sql.look.uses_of_sources import Use, uses_of
 
 
 class QueryFacts:
-    """Facts about the parts of a query, over the sources of a catalog."""
+    """Facts about the arms of a query, over the sources of a catalog."""
 
     columns: tuple[str, ...]
-    parts: tuple[Part, ...]
+    arms: tuple[OuterArm, ...]
     catalog: Catalog
 
     @cached_property
     def uses(self) -> tuple[Use, ...]:
         """The uses of its sources, each with the conditions on its rows alone."""
-        return uses_of(self.parts, self.catalog)
+        return uses_of(self.arms, self.catalog)
 
     def pairing(self, left: str, right: str) -> JoinedUse | None:
         """Return how two uses, given by alias, are joined; None if that is of no use."""
         found = {use.alias: use for use in self.uses}
-        return joined_use(self.parts, found[left], found[right])
+        return joined_use(self.arms, found[left], found[right])
 
     @property
     def costliest(self) -> AnyStrategy:
         """The costliest of its strategies."""
-        found = [strategy_for(one) for part in self.parts for one in evaluated(part)]
+        found = [strategy_for(one) for arm in self.arms for one in evaluated(arm)]
         return max(found, key=STRATEGIES.index)
 
     @property
     def lifted(self) -> tuple[AtInstants | RunningGroups | FirstRows, ...]:
         """The arms whose query is written out."""
-        return tuple(part for part in self.parts if isinstance(part, Lifted))
+        return tuple(arm for arm in self.arms if isinstance(arm, Lifted))
 
     @property
     def asks_known(self) -> bool:
@@ -69,7 +69,7 @@ class QueryFacts:
     @property
     def keeps_states(self) -> bool:
         """Whether there are groups with running states."""
-        return any(isinstance(part, KeptGroups) for part in self.parts)
+        return any(isinstance(arm, KeptGroups) for arm in self.arms)
 
     @property
     def rows_end(self) -> tuple[bool | None, ...]:
@@ -79,7 +79,7 @@ class QueryFacts:
         has it.
         """
         return tuple(
-            ends(part.blocks) if isinstance(part, KeptGroups) else None for part in self.lifted
+            ends(arm.blocks) if isinstance(arm, KeptGroups) else None for arm in self.lifted
         )
 
     @property
@@ -95,7 +95,7 @@ class QueryFacts:
     @cached_property
     def endings(self) -> Endings:
         """Return the events that may end an answer, which the model keeps all the same."""
-        return endings(self.parts, self.catalog)
+        return endings(self.arms, self.catalog)
 
     @property
     def reads_alone(self) -> bool:
@@ -104,7 +104,7 @@ class QueryFacts:
         Then nothing is read but what arrived, or comes to a bound, within the window.
         """
         return self.costliest.own_rows and not any(
-            part.by_value or len(block.tables) != 1 for part in self.parts for block in part.blocks
+            arm.by_value or len(block.tables) != 1 for arm in self.arms for block in arm.blocks
         )
 
     def looks_back_at(self, source: str) -> bool:
@@ -118,18 +118,18 @@ class QueryFacts:
         if self.asks_begin and isinstance(known, Source) and known.arrival is not None:
             return True
         return not self.costliest.own_rows or any(
-            part.by_value
+            arm.by_value
             or isinstance(table, ValueTable)
             or (table.on is not None and self.catalog.root(table.source) == source)
-            for part in self.parts
-            for table in all_tables([part])
+            for arm in self.arms
+            for table in all_tables([arm])
         )
 
     @property
     def asks_begin(self) -> bool:
         """Return whether a derivation of static rows alone holds from the begin of time."""
         return bool(self.lifted) or any(
-            holds_from_begin(block) for part in self.parts for block in part.blocks
+            holds_from_begin(block) for arm in self.arms for block in arm.blocks
         )
 
     @property
@@ -144,11 +144,11 @@ class QueryFacts:
         return (
             not self.asks_begin
             and not any(
-                part.by_value
+                arm.by_value
                 or not strategy_for(block).at_bounds
                 or (len(block.disjuncts) > 1 and not strategy_for(block).own_rows)
-                for part in self.parts
-                for block in part.blocks
+                for arm in self.arms
+                for block in arm.blocks
             )
-            and not any(isinstance(table, ValueTable) for table in all_tables(self.parts))
+            and not any(isinstance(table, ValueTable) for table in all_tables(self.arms))
         )

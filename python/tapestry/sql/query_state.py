@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql.arms import Part
+from tapestry.sql.arms import OuterArm
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog
 
@@ -36,15 +36,15 @@ class QueryState:
     catalog: Catalog
     columns: tuple[str, ...]
     named: tuple[str, ...]
-    parts: tuple[Part, ...]
+    arms: tuple[OuterArm, ...]
     begin: datetime | None = None
     assume: tuple[str, ...] = ()
     audit: tuple[str, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
 
-    def with_parts(self, parts: tuple[Part, ...]) -> QueryState:
-        """Return the query with other parts."""
-        return replace(self, parts=parts)
+    def with_arms(self, arms: tuple[OuterArm, ...]) -> QueryState:
+        """Return the query with other arms."""
+        return replace(self, arms=arms)
 
     @contextmanager
     def as_place(self) -> Iterator[None]:

@@ -162,12 +162,10 @@ def rewrite(
             if steps is not None:
                 steps += steps_of(passed)
         columns = query.columns
-        parts, catalog = normalize_subqueries(query.tree, catalog, query.audit)
+        arms, catalog = normalize_subqueries(query.tree, catalog, query.audit)
         audit = tuple(columns[place] for place in query.audit)
         written, named = query.written, query.named
-        state = QueryState(
-            sql, written, catalog, columns, named, parts, begin, tuple(assume), audit
-        )
+        state = QueryState(sql, written, catalog, columns, named, arms, begin, tuple(assume), audit)
         passed.append(Passed(FORM, FORMED, state))
         for one in passes:
             state = one.function(state)
@@ -176,7 +174,7 @@ def rewrite(
             columns,
             _sources(state),
             query.canonical,
-            state.parts,
+            state.arms,
             state.catalog,
             state.assumptions,
             tuple(passed),
@@ -214,6 +212,6 @@ def _read(sql: str, catalog: Catalog, passed: list[Passed]) -> ReadQuery:
 
 def _sources(query: QueryState) -> tuple[str, ...]:
     """Every source of the query, those that its blocks read first."""
-    tables = [t.source for t in all_tables(query.parts) if isinstance(t, SourceTable)]
+    tables = [t.source for t in all_tables(query.arms) if isinstance(t, SourceTable)]
     needed = [root for name in tables if (root := query.catalog.root(name))]
     return tuple(dict.fromkeys([*needed, *query.named]))

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 
 from tapestry.names import KEY
-from tapestry.sql.arms import Lifted, Part, with_blocks
+from tapestry.sql.arms import Lifted, OuterArm, with_blocks
 from tapestry.sql.branches.join_order import FEW, JoinOrder, join_order
 from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Assumption
@@ -43,7 +43,7 @@ class Rewriting(QueryFacts):
     columns: tuple[str, ...]
     sources: tuple[str, ...]
     canonical: str
-    parts: tuple[Part, ...]
+    arms: tuple[OuterArm, ...]
     catalog: Catalog
     assumptions: tuple[Assumption, ...]
     passed: tuple[Passed, ...] = field(compare=False, repr=False)
@@ -83,7 +83,7 @@ class Rewriting(QueryFacts):
 
         The answers are the same. Raises ConfigurationError for what is no table of the query.
         """
-        return replace(self, how_read=replace(self.how_read, joins=join_order(self.parts, names)))
+        return replace(self, how_read=replace(self.how_read, joins=join_order(self.arms, names)))
 
     def knowing(self, measured: Measured) -> Rewriting:
         """Return the rewriting with measurements: ``incremental`` over their window reads less.
@@ -238,7 +238,7 @@ class Rewriting(QueryFacts):
         asked = self.asked(rendering, exact)
         if not asked:
             return None
-        used, reads = used_columns(self.parts), rendering.reads()
+        used, reads = used_columns(self.arms), rendering.reads()
         select = statement(asked, used, self.catalog, reads, rendering.frame())
         text = rendering.finish(rendering.body([], select), window.tau, window.t)
         return Measurement(asked, window, text)
@@ -247,12 +247,12 @@ class Rewriting(QueryFacts):
         """Return the measured rows of branches; of sources in ``exact``, more than their bytes."""
         exact = exact if self.infers else frozenset()
         wanted = MeasuredTables(lambda block: strategy_for(block).by_branches, exact)
-        return measured_rows(self.parts, self.catalog, rendering.frame(), wanted)
+        return measured_rows(self.arms, self.catalog, rendering.frame(), wanted)
 
     def window_notes(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:
         """Return what a window implies for tables, and why, for ``explain``."""
         rendering = self.rendering(self._alone(scans), "spark", Form(first=False))
-        return window_notes(self.parts, self.asked(rendering, None), rendering.frame())
+        return window_notes(self.arms, self.asked(rendering, None), rendering.frame())
 
     def assumption_checks(
         self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
@@ -274,7 +274,7 @@ class Rewriting(QueryFacts):
         reading = replace(reading, scans={name: reading.scans[name] for name in self.sources})
         made = [n for n, one in self.catalog.relations.items() if isinstance(one, Exploded)]
         return Rendering(
-            tuple(_keyed(part) for part in self.parts) if keyed else self.parts,
+            tuple(_keyed(arm) for arm in self.arms) if keyed else self.arms,
             (*self.columns, KEY) if keyed else self.columns,
             self.catalog,
             (*self.sources, *made),
@@ -294,14 +294,14 @@ class Rewriting(QueryFacts):
         if window.tau is None:
             return self.how_read.joins
         sizes = dict[str, Scan]()
-        for table in all_tables(self.parts):
+        for table in all_tables(self.arms):
             if isinstance(table, SourceTable) and (root := self.catalog.root(table.source)):
                 sizes[table.alias] = self.how_read.apart.get(table.alias) or scans[root]
         joins = self.how_read.joins
         return joins if len(sizes) <= FEW else joins.over(window, sizes)
 
 
-def _keyed(part: Part) -> Part:
+def _keyed(arm: OuterArm) -> OuterArm:
     """Return the arm with the key as an additional column; constant if its answers count by
     value.
     """
@@ -309,4 +309,4 @@ def _keyed(part: Part) -> Part:
     def with_keys(block: Block) -> Block:
         return replace(block, select=block.select + block.keys)
 
-    return part if isinstance(part, Lifted) else with_blocks(part, with_keys)
+    return arm if isinstance(arm, Lifted) else with_blocks(arm, with_keys)

@@ -243,7 +243,7 @@ def ordered(case: Problem, rewriting: Any, read: dict[str, Any], tau: datetime |
         )
         for name, scan in read.items()
     }
-    named = sorted({written(table) for table in all_tables(rewriting.parts)})
+    named = sorted({written(table) for table in all_tables(rewriting.arms)})
     names = rng.sample(named, rng.randint(0, len(named))) if rng.random() < 0.5 else []
     return rewriting.joining(names), sized
 

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from tapestry.errors import ConfigurationError
 from tapestry.instants import micros
-from tapestry.sql.arms import Part
+from tapestry.sql.arms import OuterArm
 from tapestry.sql.facts.walk import all_tables, tables_of
 from tapestry.sql.ir import SourceTable, Table
 from tapestry.sql.scan import Scan, Window
@@ -89,12 +89,12 @@ class JoinOrder:
 NOT_KNOWN = JoinOrder()
 
 
-def join_order(parts: Iterable[Part], names: Sequence[str]) -> JoinOrder:
+def join_order(arms: Iterable[OuterArm], names: Sequence[str]) -> JoinOrder:
     """The order that the author of a query wants; tables that are not named follow.
 
     Raises ConfigurationError for a name that no table of the query has.
     """
-    known = sorted({written(table) for table in all_tables(parts)})
+    known = sorted({written(table) for table in all_tables(arms)})
     for name in names:
         if name.lower() not in known:
             raise ConfigurationError(

@@ -17,7 +17,7 @@ from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL
-from tapestry.sql.arms import Part
+from tapestry.sql.arms import OuterArm
 from tapestry.sql.branches.net import Edge, Net, edges_in, net_of
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.fixed_lengths import DAY, base_and_offset, zone_is_fixed
@@ -166,14 +166,14 @@ class Order:
 
 
 def order_of(
-    parts: Iterable[Part],
+    arms: Iterable[OuterArm],
     catalog: Catalog,
     late: Collection[str],
     assumptions: tuple[Assumption, ...],
 ) -> Order:
     """Return the known orders of a query's bounds, if rows of these sources came late."""
     arrivals, tables, aliases = {}, {}, set()
-    for table in all_tables(parts):
+    for table in all_tables(arms):
         if not isinstance(table, SourceTable):
             continue
         tables[table.alias] = table

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from tapestry.sql.arms import Lifted, Part, with_arms, with_blocks
+from tapestry.sql.arms import Lifted, OuterArm, with_arms, with_blocks
 from tapestry.sql.ir import (
     And,
     Arm,
@@ -52,9 +52,9 @@ class ArmWalk:
     def __init__(self) -> None:
         self._once = _Once()
 
-    def parts(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    def outermost(self, arms: tuple[OuterArm, ...]) -> tuple[OuterArm, ...]:
         """The query with its arms changed."""
-        return tuple(with_arms(part, map(self.arm, part.arms)) for part in parts)
+        return tuple(with_arms(outer, map(self.arm, outer.arms)) for outer in arms)
 
     def leaf(self, formula: Formula) -> Formula:
         """Return the changed form of a formula that has no parts."""
@@ -103,9 +103,9 @@ class BlockWalk:
         self.change = change
         self._once = _Once()
 
-    def parts(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    def outermost(self, arms: tuple[OuterArm, ...]) -> tuple[OuterArm, ...]:
         """The query with its conjunctions changed."""
-        return tuple(with_blocks(part, self.block) for part in parts)
+        return tuple(with_blocks(outer, self.block) for outer in arms)
 
     def block(self, block: Block) -> Block:
         """The block with its disjuncts changed."""
@@ -132,14 +132,14 @@ class BlockWalk:
         return replace(table, universe=tuple(map(self.block, table.universe)))
 
 
-def all_tables(parts: Iterable[Part]) -> list[Table]:
+def all_tables(arms: Iterable[OuterArm]) -> list[Table]:
     """Every table of every block, each before those in it; each table by value is opened once."""
     opened: set[int] = set()
     found: list[Table] = []
-    for part in parts:
-        if isinstance(part, Lifted):
-            found += part.all_tables
-        for block in part.blocks:
+    for outer in arms:
+        if isinstance(outer, Lifted):
+            found += outer.all_tables
+        for block in outer.blocks:
             for conjunction in block.disjuncts:
                 found += tables_of(conjunction, opened)
     return found

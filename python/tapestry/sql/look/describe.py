@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.arms import ByDerivation, Change, FirstRows, Lifted, Part, RunningGroups
+from tapestry.sql.arms import ByDerivation, Change, FirstRows, Lifted, OuterArm, RunningGroups
 from tapestry.sql.branches.frame import Frame, at_most, less
 from tapestry.sql.branches.order import Order
 from tapestry.sql.branches.selects import Reads, filters_of, valid_at, where
@@ -48,7 +48,7 @@ _PLAIN = ByDerivation()
 _SHOWN = Frame(None, S, Order({}, {}, frozenset(), (), "UTC"))
 
 
-def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:
+def describe(arms: Sequence[OuterArm], columns: tuple[str, ...]) -> str:
     """One SELECT for each arm; from the standard form on for each disjunct, with OR between.
 
     ``UNION ALL`` stands between the arms. Comparisons with now() stand as the author wrote them
@@ -56,17 +56,17 @@ def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:
     there; after it, all of its rows.
     """
     texts = []
-    for part in parts:
-        if isinstance(part, Lifted):
-            kept = _kept(part) if isinstance(part, RunningGroups | FirstRows) else ""
-            texts.append(kept + _lifted(part, columns))
+    for outer in arms:
+        if isinstance(outer, Lifted):
+            kept = _kept(outer) if isinstance(outer, RunningGroups | FirstRows) else ""
+            texts.append(kept + _lifted(outer, columns))
             continue
-        texts += [_shown(_arm(arm, columns, part)) for arm in part.arms]
-        for block in part.blocks:
+        texts += [_shown(_arm(arm, columns, outer)) for arm in outer.arms]
+        for block in outer.blocks:
             disjuncts = block.disjuncts or (_never(block),)
-            alternatives = [_shown(_disjunct(block, one, columns, part)) for one in disjuncts]
+            alternatives = [_shown(_disjunct(block, one, columns, outer)) for one in disjuncts]
             texts.append("\n-- OR, for the same derivation\n".join(alternatives))
-    union = "\nUNION -- by value\n" if any(part.by_value for part in parts) else "\nUNION ALL\n"
+    union = "\nUNION -- by value\n" if any(outer.by_value for outer in arms) else "\nUNION ALL\n"
     return union.join(texts)
 
 
@@ -87,18 +87,18 @@ def _lifted(arm: Lifted, columns: tuple[str, ...]) -> str:
     return "".join(bounds) + _shown(tree)
 
 
-def _kept(part: RunningGroups | FirstRows) -> str:
+def _kept(outer: RunningGroups | FirstRows) -> str:
     """Return a comment that says what is kept of a group."""
-    rows: tuple[Arm | Block, ...] = (*part.arms, *part.blocks)
+    rows: tuple[Arm | Block, ...] = (*outer.arms, *outer.blocks)
     if not rows:
         return ""
     named = [table for table in rows[0].tables if isinstance(table, SourceTable)]
     kept = []
-    if isinstance(part, FirstRows):
-        for one, by in zip(part.order, rows[0].select[part.width :], strict=False):
+    if isinstance(outer, FirstRows):
+        for one, by in zip(outer.order, rows[0].select[outer.width :], strict=False):
             kept.append(_over_sources(by, named) + (" DESC" if one.args.get("desc") else ""))
-        return f"-- kept of a group: its first {part.count} rows by {', '.join(kept)}\n"
-    for state in part.states:
+        return f"-- kept of a group: its first {outer.count} rows by {', '.join(kept)}\n"
+    for state in outer.states:
         value = _over_sources(rows[0].select[max(state.place, 0)], named)
         kept.append(KEPT[state.kind].format(value))
     return f"-- kept of a group: {', '.join(kept)}\n"
@@ -126,12 +126,12 @@ def _shown(select: exp.Query) -> str:
 
 
 # -- arms ---------------------------------------------------------------------------------------
-def _arm(arm: Arm, columns: tuple[str, ...], part: Part = _PLAIN) -> exp.Select:
-    listed = _listed(arm, columns, part)
+def _arm(arm: Arm, columns: tuple[str, ...], outer: OuterArm = _PLAIN) -> exp.Select:
+    listed = _listed(arm, columns, outer)
     return where(_from(build.select(listed), arm.tables), _parts_of(arm.where))
 
 
-def _listed(block: Arm | Block, columns: tuple[str, ...], part: Part) -> list[exp.Expr]:
+def _listed(block: Arm | Block, columns: tuple[str, ...], outer: OuterArm) -> list[exp.Expr]:
     """Return the select list, with audit columns of answers by value over the other items."""
 
     def value(node: exp.Expr) -> exp.Expr:
@@ -139,7 +139,7 @@ def _listed(block: Arm | Block, columns: tuple[str, ...], part: Part) -> list[ex
         return timing.wrapped(block.select[int(node.name)]) if of_place else node
 
     listed = [
-        part.audit[n].copy().transform(value, copy=False) if n in part.audit else one.copy()
+        outer.audit[n].copy().transform(value, copy=False) if n in outer.audit else one.copy()
         for n, one in enumerate(block.select)
     ]
     return [exp.alias_(one, name) for one, name in zip(listed, columns, strict=True)]
@@ -211,11 +211,11 @@ def _together(
 
 # -- blocks -------------------------------------------------------------------------------------
 def _disjunct(
-    block: Block, conjunction: Conjunction, columns: tuple[str, ...], part: Part
+    block: Block, conjunction: Conjunction, columns: tuple[str, ...], outer: OuterArm
 ) -> exp.Select:
     # sql: only shown, to people
     reads = Reads({table.source: table.source for table in _sources(conjunction)})
-    listed = _listed(block, columns, part)
+    listed = _listed(block, columns, outer)
     select = build.select(listed)
     for table in conjunction.tables:
         build.add_from(select, reads.relation(table, _SHOWN), _matches(table))

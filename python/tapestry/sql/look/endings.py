@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.arms import AtInstants, FirstRows, Lifted, Part, RunningGroups, State
+from tapestry.sql.arms import AtInstants, FirstRows, Lifted, OuterArm, RunningGroups, State
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.grouping import is_grouped
 from tapestry.sql.ir import (
@@ -51,15 +51,15 @@ class Endings:
         return self.by_time or bool(self.by_rows or self.by_groups)
 
 
-def endings(parts: Iterable[Part], catalog: Catalog) -> Endings:
+def endings(arms: Iterable[OuterArm], catalog: Catalog) -> Endings:
     """Return the reasons why an answer of a query in standard form may end."""
     found = _Endings()
-    for part in parts:
-        for block in part.blocks:
+    for arm in arms:
+        for block in arm.blocks:
             for conjunction in block.disjuncts:
                 found.ends(conjunction)
-        if isinstance(part, Lifted):
-            found.lifted(part, catalog)
+        if isinstance(arm, Lifted):
+            found.lifted(arm, catalog)
     return Endings(found.time, tuple(found.rows), tuple(found.groups))
 
 

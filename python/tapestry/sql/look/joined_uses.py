@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tapestry.sql.arms import Lifted, Part
+from tapestry.sql.arms import Lifted, OuterArm
 from tapestry.sql.branches.selects import aliases_of, on_of
 from tapestry.sql.choose_strategy import strategy_for
 from tapestry.sql.ir import Conjunction
@@ -39,7 +39,7 @@ class JoinedUse:
         return self.left.alias, self.right.alias
 
 
-def joined_use(parts: Iterable[Part], left: Use, right: Use) -> JoinedUse | None:
+def joined_use(arms: Iterable[OuterArm], left: Use, right: Use) -> JoinedUse | None:
     """Return how two uses are joined; None unless an equality joins them wherever a pair is read.
 
     A pair can be read where derivations begin at their bounds; other strategies read each by
@@ -47,7 +47,7 @@ def joined_use(parts: Iterable[Part], left: Use, right: Use) -> JoinedUse | None
     """
     agreed: set[str] | None = None
     equal: set[str] = set()
-    for conjunction in _conjunctions(parts):
+    for conjunction in _conjunctions(arms):
         inner = {table.alias for table in conjunction.tables if on_of(table) is None}
         if not {left.alias, right.alias} <= inner:
             continue
@@ -59,9 +59,9 @@ def joined_use(parts: Iterable[Part], left: Use, right: Use) -> JoinedUse | None
     return JoinedUse(left, right, tuple(sorted(agreed)))
 
 
-def _conjunctions(parts: Iterable[Part]) -> Iterator[Conjunction]:
-    for part in parts:
-        for block in () if isinstance(part, Lifted) else part.blocks:
+def _conjunctions(arms: Iterable[OuterArm]) -> Iterator[Conjunction]:
+    for arm in arms:
+        for block in () if isinstance(arm, Lifted) else arm.blocks:
             if strategy_for(block).at_bounds:
                 yield from block.disjuncts
 

@@ -13,7 +13,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from tapestry.quoting import remark, rendered_name
-from tapestry.sql.arms import Part
+from tapestry.sql.arms import OuterArm
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.choose_strategy import AnyStrategy
 from tapestry.sql.facts.walk import ArmWalk
@@ -91,7 +91,7 @@ def steps_of(passed: Iterable[Passed]) -> tuple[Step, ...]:
 def shown(one: Passed) -> str:
     """Return the query after a step as SQL."""
     if isinstance(one.state, QueryState):
-        return describe(one.state.parts, one.state.columns)
+        return describe(one.state.arms, one.state.columns)
     return one.state.sql("spark", pretty=True)
 
 
@@ -149,7 +149,7 @@ class _Solved(ArmWalk):
 def remarks(one: Passed) -> str:
     """Return comments on facts that a step found besides the query that it shows."""
     if one.name == INFERRED and isinstance(one.state, QueryState):
-        return "".join(f"-- {line}\n" for line in inferences(one.state.parts))
+        return "".join(f"-- {line}\n" for line in inferences(one.state.arms))
     return solved_atoms(one)
 
 
@@ -157,14 +157,14 @@ def solved_atoms(one: Passed) -> str:
     """Return comments on the solution of each comparison with now(), after the step that solves."""
     solved = _Solved()
     if one.name == SOLVED and isinstance(one.state, QueryState):
-        solved.parts(one.state.parts)
+        solved.outermost(one.state.arms)
     lines = (f"-- {atom}   iff   {' AND '.join(s)}\n" for atom, s in solved.found.items())
     return "".join(lines)
 
 
-def inferences(parts: Iterable[Part]) -> tuple[str, ...]:
+def inferences(arms: Iterable[OuterArm]) -> tuple[str, ...]:
     """A line for each inferred condition, with the conditions that imply it; each once."""
-    blocks = [block for part in parts for block in part.blocks]
+    blocks = [block for arm in arms for block in arm.blocks]
     found = [one for block in blocks for each in block.disjuncts for one in _inferred(each)]
     return tuple(dict.fromkeys(map(_line, found)))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
-from tapestry.sql.arms import Part
+from tapestry.sql.arms import OuterArm
 from tapestry.sql.branches.selects import expressions_of, filters_of, source_columns
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table, ValueTable
@@ -43,7 +43,7 @@ class Use:
     columns: tuple[str, ...] = ()
 
 
-def uses_of(parts: Iterable[Part], catalog: Catalog) -> tuple[Use, ...]:
+def uses_of(arms: Iterable[OuterArm], catalog: Catalog) -> tuple[Use, ...]:
     """Return the uses of sources in conjunctions, in the order in which they occur.
 
     What is read by an arm at instants has no conjunction and is none; nor is what a generator
@@ -51,7 +51,7 @@ def uses_of(parts: Iterable[Part], catalog: Catalog) -> tuple[Use, ...]:
     """
     tables: dict[str, SourceTable] = {}
     common: dict[str, set[str]] = {}
-    blocks = [block for part in parts for block in part.blocks]
+    blocks = [block for arm in arms for block in arm.blocks]
     columns = source_columns(_expressions(blocks))
     for table, conditions in _places(blocks):
         source = catalog.relations.get(table.source)

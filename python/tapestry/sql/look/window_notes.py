@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tapestry.quoting import remark
-from tapestry.sql.arms import Part
+from tapestry.sql.arms import OuterArm
 from tapestry.sql.branches.frame import Frame, greater
 from tapestry.sql.branches.net import Edge, Node, edges_in
 from tapestry.sql.branches.selects import on_of
@@ -28,10 +28,10 @@ Told = tuple[Edge, str]
 
 
 def window_notes(
-    parts: Iterable[Part], asked: Iterable[BranchRows], frame: Frame
+    arms: Iterable[OuterArm], asked: Iterable[BranchRows], frame: Frame
 ) -> tuple[str, ...]:
     """A line for each range of time that a branch gives a table, and for what a run measures."""
-    blocks = [block for part in parts for block in part.blocks]
+    blocks = [block for arm in arms for block in arm.blocks]
     found = [
         line
         for block in blocks

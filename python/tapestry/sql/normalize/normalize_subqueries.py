@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tapestry.sql.arms import ByDerivation, ByValue, Lifted, Part
+from tapestry.sql.arms import ByDerivation, ByValue, Lifted, OuterArm
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.facts import keys
 from tapestry.sql.facts.values import arms_of
@@ -32,7 +32,7 @@ from tapestry.sql.read.total_orders import has_orders, total_orders
 
 def normalize_subqueries(
     tree: exp.Query, catalog: Catalog, places: tuple[int, ...]
-) -> tuple[tuple[Part, ...], Catalog]:
+) -> tuple[tuple[OuterArm, ...], Catalog]:
     """The query as arms, and the catalog with the sources that its generators make.
 
     ``places`` are those of its audit columns.
@@ -40,20 +40,20 @@ def normalize_subqueries(
     """
     builder = Builder(catalog)
     tree, audits = values_alone(total_orders(tree, catalog) if has_orders(tree) else tree, places)
-    parts: list[Part] = []
+    found: list[OuterArm] = []
     for number, query in enumerate(_outermost(builder, tree, Scope({}, {})), start=1):
         audit = audits[number - 1]
         if isinstance(query, Lifted):
             clocks = () if audit else places
-            parts.append(replace(query, number=number, audit=audit, clocks=clocks))
+            found.append(replace(query, number=number, audit=audit, clocks=clocks))
             continue
         by_value = isinstance(query, SetQuery)
         arms = tuple(
             replace(arm, keys=(keys.of_arm(number, () if by_value else arm.keys),))
             for arm in arms_of(query, builder.names)
         )
-        parts.append(ByValue(arms=arms, audit=audit) if by_value else ByDerivation(arms=arms))
-    return tuple(parts), builder.exploded.catalog
+        found.append(ByValue(arms=arms, audit=audit) if by_value else ByDerivation(arms=arms))
+    return tuple(found), builder.exploded.catalog
 
 
 def _outermost(builder: Builder, node: exp.Expr, scope: Scope) -> Sequence[Side]:

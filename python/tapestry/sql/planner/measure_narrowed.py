@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 
 from sqlglot import exp
 
-from tapestry.sql.arms import Lifted, Part
+from tapestry.sql.arms import Lifted, OuterArm
 from tapestry.sql.branches.edges import edges
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.measured import NarrowedRows
@@ -94,18 +94,18 @@ class BranchRows:
 
 
 def measured_rows(
-    parts: Sequence[Part], catalog: Catalog, frame: Frame, wanted: MeasuredTables
+    arms: Sequence[OuterArm], catalog: Catalog, frame: Frame, wanted: MeasuredTables
 ) -> tuple[BranchRows, ...]:
     """Return the measured values of each branch's rows; () if no branch narrows a table.
 
     Where what they are joined to is sent on too (``join_few``), it is reckoned by their number.
     """
     found: dict[object, BranchRows] = {}
-    for part, block in ((one, block) for one in parts for block in one.blocks):
-        asks = not isinstance(part, Lifted) and wanted.blocks(block)
+    for arm, block in ((one, block) for one in arms for block in one.blocks):
+        asks = not isinstance(arm, Lifted) and wanted.blocks(block)
         chained = _chained_columns(block, frame.order.zone) if asks else {}
         for conjunction, tables in _split(block):
-            if len(tables) == 1 and not isinstance(part, Lifted):
+            if len(tables) == 1 and not isinstance(arm, Lifted):
                 continue  # nothing is joined to it
             own = conjunction in block.disjuncts  # of a subquery its branches are not led on
             here = frame.within(conjunction.conditions, conjunction.tables) if own else frame
@@ -125,9 +125,9 @@ def measured_rows(
     return tuple(found.values())
 
 
-def used_columns(parts: Iterable[Part]) -> set[tuple[str, str]]:
+def used_columns(arms: Iterable[OuterArm]) -> set[tuple[str, str]]:
     """The columns that the blocks of a query use, by alias and name."""
-    columns = (column for part in parts for block in part.blocks for column in _columns(block))
+    columns = (column for arm in arms for block in arm.blocks for column in _columns(block))
     return {(column.table, column.name.lower()) for column in columns}
 
 

@@ -68,8 +68,8 @@ def _count(
 
 def _meetings(rendering: Rendering) -> Iterator[_Meeting]:
     """The tables that are joined somewhere, with the conditions that join them."""
-    for part in rendering.parts:
-        for block in part.blocks:
+    for arm in rendering.arms:
+        for block in arm.blocks:
             for conjunction in block.disjuncts:
                 yield from _below(conjunction, (), ())
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from tapestry.instants import FIRST
 from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
 from tapestry.sql import timing
-from tapestry.sql.arms import AtInstants, ByValue, KeptGroups, Part, evaluated
+from tapestry.sql.arms import AtInstants, ByValue, KeptGroups, OuterArm, evaluated
 from tapestry.sql.branches.frame import Frame, greater
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.place import Rendered, RenderPlace
@@ -54,7 +54,7 @@ class Body:
 class Rendering:
     """One query, for one dialect, of one form and reading."""
 
-    parts: tuple[Part, ...]
+    arms: tuple[OuterArm, ...]
     columns: tuple[str, ...]
     catalog: Catalog
     sources: tuple[str, ...]
@@ -94,27 +94,27 @@ class Rendering:
     def incremental(self) -> Body:
         """Q^I over the window."""
         frame = self.frame()
-        numbered = enumerate(self.parts, start=1)
+        numbered = enumerate(self.arms, start=1)
         every = Rendered.all_of_these(
-            self.rendered_arm(part, f"p{number}", frame) for number, part in numbered
+            self.rendered_arm(arm, f"p{number}", frame) for number, arm in numbered
         )
         return self.body(every.ctes, build.union_all(every.selects))
 
-    def rendered_arm(self, part: Part, prefix: str, frame: Frame) -> Rendered:
+    def rendered_arm(self, arm: OuterArm, prefix: str, frame: Frame) -> Rendered:
         """One arm of the outermost UNION ALL."""
-        if isinstance(part, ByValue) and (part.audit or not self.unique(part)):
-            return self.counted_by_value(part, prefix, frame)
-        return self.by_strategies(part, prefix, frame)
+        if isinstance(arm, ByValue) and (arm.audit or not self.unique(arm)):
+            return self.counted_by_value(arm, prefix, frame)
+        return self.by_strategies(arm, prefix, frame)
 
-    def by_strategies(self, part: Part, prefix: str, frame: Frame) -> Rendered:
+    def by_strategies(self, arm: OuterArm, prefix: str, frame: Frame) -> Rendered:
         """An arm by itself, or each of its blocks, by their strategies."""
         place, found = self.place(prefix, frame), list[Rendered]()
-        for number, one in enumerate(evaluated(part), start=1):
-            here = place if one is part else replace(place, prefix=f"{prefix}_{number}")
+        for number, one in enumerate(evaluated(arm), start=1):
+            here = place if one is arm else replace(place, prefix=f"{prefix}_{number}")
             found.append(strategy_for(one).render(one, here))
         return Rendered.all_of_these(found)
 
-    def counted_by_value(self, part: ByValue, prefix: str, frame: Frame) -> Rendered:
+    def counted_by_value(self, arm: ByValue, prefix: str, frame: Frame) -> Rendered:
         """An arm whose answers count by value.
 
         One is new iff none of its derivations was an answer at or before tau. Where the frame is
@@ -123,13 +123,13 @@ class Rendering:
         before, after = frame.before(), frame.tau
         if frame.unsplit and after is not None:
             frame, before = replace(frame, tau=None, few=False), None
-        new = self.by_strategies(part, prefix, frame)
+        new = self.by_strategies(arm, prefix, frame)
         ctes = [*new.ctes, (f"{prefix}_new", build.union_all(new.selects))]
-        columns = [name for n, name in enumerate(self.columns) if n not in part.audit]
+        columns = [name for n, name in enumerate(self.columns) if n not in arm.audit]
         named = [build.column(name, "_n") for name in columns]
         conditions = []
         if before is not None:
-            old = self.by_strategies(part, f"{prefix}_old", before)
+            old = self.by_strategies(arm, f"{prefix}_old", before)
             ctes += [*old.ctes, (f"{prefix}_old", build.union_all(old.selects))]
             same = build.same(
                 [build.column(name, "_o") for name in columns],
@@ -140,7 +140,7 @@ class Rendering:
             conditions.append(exp.Not(this=exp.Exists(this=inner)))
         first, place = exp.Min(this=exp.column(MATCHED_AT, table="_n")), self.place(prefix, frame)
         listed = [
-            place.audited(part.audit, n, first) if n in part.audit else build.column(name, "_n")
+            place.audited(arm.audit, n, first) if n in arm.audit else build.column(name, "_n")
             for n, name in enumerate(self.columns)
         ]
         listed.append(exp.alias_(first, MATCHED_AT))
@@ -165,26 +165,26 @@ class Rendering:
         """The arms whose groups have running states, or first rows."""
         frame = self.frame()
         return [
-            groups_of(part, self.place(f"p{number}", frame))
-            for number, part in enumerate(self.parts, start=1)
-            if isinstance(part, KeptGroups)
+            groups_of(arm, self.place(f"p{number}", frame))
+            for number, arm in enumerate(self.arms, start=1)
+            if isinstance(arm, KeptGroups)
         ]
 
     def measures(self) -> Iterator[Body]:
         """Yield, for each arm evaluated at instants, a SELECT of its keys and row-instants."""
         frame = self.frame()
-        for number, part in enumerate(self.parts, start=1):
-            if isinstance(part, AtInstants):
-                select, ctes = measured(part, self.place(f"p{number}", frame))
+        for number, arm in enumerate(self.arms, start=1):
+            if isinstance(arm, AtInstants):
+                select, ctes = measured(arm, self.place(f"p{number}", frame))
                 yield self.body(ctes, select)
 
-    def unique(self, part: Part) -> bool:
+    def unique(self, arm: OuterArm) -> bool:
         """Return whether a single block gives every value once by itself.
 
         A row of a table of values is found once; so is an answer that lists all of its columns.
         One that leaves a column out, or computes with it, may be that of several rows.
         """
-        block, *others = part.blocks
+        block, *others = arm.blocks
         if others or len(block.tables) != 1 or not isinstance(block.tables[0], ValueTable):
             return False
         listed = {value.name for value in block.select if isinstance(value, exp.Column)}
@@ -200,7 +200,7 @@ class Rendering:
         for alias in sorted(self.reading.apart):
             uses[alias] = unused(f"read_for_{alias}", [*names.values(), *uses.values()])
         joined: dict[tuple[str, str], str] = {}
-        taken = {table.alias for table in all_tables(self.parts)}
+        taken = {table.alias for table in all_tables(self.arms)}
         for pair in sorted(self.reading.joined):
             joined[pair] = alias = unused("_with_".join(pair), taken | uses.keys())
             uses[alias] = unused(f"read_for_{alias}", [*names.values(), *uses.values()])
@@ -208,7 +208,7 @@ class Rendering:
 
     def order(self) -> Order:
         """Return the known orders of bounds in this rendering."""
-        order = order_of(self.parts, self.catalog, self.late, self.assumptions)
+        order = order_of(self.arms, self.catalog, self.late, self.assumptions)
         late_from = self.late_from
         since = {
             alias: timing.placeholder(since_of(root))
@@ -231,7 +231,7 @@ class Rendering:
             read = [n for n in tree.walk() if isinstance(n, (exp.Table, exp.Column))]
             nodes += sorted(read, key=lambda node: isinstance(node, exp.Column))
         begins = any(isinstance(n, exp.Table) and n.name == TIME_BEGINS_CTE for n in nodes)
-        tables = [t for t in all_tables(self.parts) if isinstance(t, SourceTable)]
+        tables = [t for t in all_tables(self.arms) if isinstance(t, SourceTable)]
         dated = self.growing() if begins else ()
         used = used_columns(nodes, tables, self.reads(), self.catalog, dated)
         structs = structs_in(trees) if self.dialect == "postgres" else {}

@@ -56,16 +56,16 @@ def _due(rendering: Rendering, tables: Sequence[Table], bound: exp.Expr) -> exp.
 def _starting(
     rendering: Rendering,
 ) -> Iterator[tuple[Sequence[Table], Sequence[exp.Expr]]]:
-    for part in rendering.parts:
-        if isinstance(part, Lifted):
+    for arm in rendering.arms:
+        if isinstance(arm, Lifted):
             begin = rendering.begin
             yield (), (TIME_BEGINS if begin is None else timing.literal(begin),)
-            for table in part.tables:
+            for table in arm.tables:
                 if table.appended:  # a row may be loaded before it arrives
                     yield (table,), (exp.column(ARRIVAL, table=table.alias),)
-            for change in part.changes:
+            for change in arm.changes:
                 yield change.tables, (change.bound,)
-        for block in part.blocks:
+        for block in arm.blocks:
             for conjunction in block.disjuncts:
                 tables = tuple(tables_of(conjunction))
                 yield tables, conjunction.lowers

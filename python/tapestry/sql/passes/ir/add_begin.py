@@ -22,7 +22,7 @@ def add_begin(query: QueryState) -> QueryState:
     """
     begin = None if query.begin is None else timing.literal(query.begin)
     bounded = partial(_bounded, begin=begin)
-    return query.with_parts(tuple(with_blocks(part, bounded) for part in query.parts))
+    return query.with_arms(tuple(with_blocks(arm, bounded) for arm in query.arms))
 
 
 def _bounded(block: Block, begin: exp.Expr | None) -> Block:

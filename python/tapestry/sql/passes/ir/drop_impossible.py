@@ -14,13 +14,13 @@ def drop_impossible(query: QueryState) -> QueryState:
 
     Raises Refusal where nothing is left.
     """
-    parts = tuple(
-        part
-        if isinstance(part, AtInstants)
-        else replace(part, blocks=tuple(block for block in part.blocks if block.disjuncts))
-        for part in query.parts
+    arms = tuple(
+        arm
+        if isinstance(arm, AtInstants)
+        else replace(arm, blocks=tuple(block for block in arm.blocks if block.disjuncts))
+        for arm in query.arms
     )
-    kept = tuple(part for part in parts if isinstance(part, Lifted) or part.blocks)
+    kept = tuple(arm for arm in arms if isinstance(arm, Lifted) or arm.blocks)
     if not kept:
         raise Refusal(
             "the query can never have an answer",
@@ -28,4 +28,4 @@ def drop_impossible(query: QueryState) -> QueryState:
             "check its conditions",
             code="no-answer",
         )
-    return query.with_parts(kept)
+    return query.with_arms(kept)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tapestry.sql.arms import Lifted, Part
+from tapestry.sql.arms import Lifted, OuterArm
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.order import Order
 from tapestry.sql.facts.bounds_of_time import changes_of
@@ -24,24 +24,24 @@ def find_changes(query: QueryState) -> QueryState:
     Sound because between two neighbouring instants among arrivals, ends and these bounds every
     comparison keeps its truth, so that the whole answer stays the same (aggregates, section 3).
     """
-    return query.with_parts(tuple(_found(part, query) for part in query.parts))
+    return query.with_arms(tuple(_found(arm, query) for arm in query.arms))
 
 
-def _found(part: Part, query: QueryState) -> Part:
-    if not isinstance(part, Lifted):
-        return part
-    tree = part.tree
-    if part.clocks:  # they are evaluated where an answer begins, and change none
+def _found(arm: OuterArm, query: QueryState) -> OuterArm:
+    if not isinstance(arm, Lifted):
+        return arm
+    tree = arm.tree
+    if arm.clocks:  # they are evaluated where an answer begins, and change none
         assert isinstance(tree, exp.Select)
         tree = tree.copy()
-        kept = [item for n, item in enumerate(tree.selects) if n not in part.clocks]
+        kept = [item for n, item in enumerate(tree.selects) if n not in arm.clocks]
         tree.set("expressions", kept)
-    changes = changes_of(tree, part.tables, query.catalog.time_zone)
-    keys = find_keys(tree, {table.alias: table for table in part.tables})
+    changes = changes_of(tree, arm.tables, query.catalog.time_zone)
+    keys = find_keys(tree, {table.alias: table for table in arm.tables})
     opens = find_opens(tree, keys, query.catalog.time_zone)
-    part = replace(part, changes=changes, keys=keys, opens=opens)
-    _lift(part)
-    return part
+    arm = replace(arm, changes=changes, keys=keys, opens=opens)
+    _lift(arm)
+    return arm
 
 
 def _lift(arm: Lifted) -> None:

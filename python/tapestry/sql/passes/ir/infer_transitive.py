@@ -28,13 +28,13 @@ def infer_transitive(query: QueryState) -> QueryState:
     breaks it fails the inner conditions for every outer row that is left.
     """
     inference = _Inference(query.catalog.time_zone, _texts(query))
-    return query.with_parts(tuple(with_blocks(part, inference.block) for part in query.parts))
+    return query.with_arms(tuple(with_blocks(arm, inference.block) for arm in query.arms))
 
 
 def _texts(query: QueryState) -> frozenset[Key]:
     """The columns of text that is compared byte by byte."""
     found: set[Key] = set()
-    for table in all_tables(query.parts):
+    for table in all_tables(query.arms):
         if isinstance(table, SourceTable):
             found.update(_texts_of(table, query.catalog))
     return frozenset(found)

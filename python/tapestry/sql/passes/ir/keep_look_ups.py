@@ -32,11 +32,11 @@ def keep_look_ups(query: QueryState) -> QueryState:
     """
     forms = StandardForms()
     with query.as_place():
-        parts = (
-            with_arms(part, (one for arm in part.arms for one in bounded_ways(_kept(arm, forms))))
-            for part in _Opened().parts(query.parts)
+        arms = (
+            with_arms(outer, (one for arm in outer.arms for one in bounded_ways(_kept(arm, forms))))
+            for outer in _Opened().outermost(query.arms)
         )
-        return query.with_parts(tuple(parts))
+        return query.with_arms(tuple(arms))
 
 
 def _kept(arm: Arm, forms: StandardForms) -> Iterator[Arm]:

@@ -7,7 +7,7 @@ theirs is gone.
 
 from __future__ import annotations
 
-from tapestry.sql.arms import FirstRows, Part, RunningGroups
+from tapestry.sql.arms import FirstRows, OuterArm, RunningGroups
 from tapestry.sql.choose_strategy import BOUNDS, strategy_for
 from tapestry.sql.ir import Block, SourceTable
 from tapestry.sql.query_state import QueryState
@@ -21,18 +21,18 @@ def keep_sums(query: QueryState) -> QueryState:
     Sound because the state of a group at an instant is by definition that of the rows that hold
     then: those that began by then, less those that ended (aggregates, section 5).
     """
-    return query.with_parts(tuple(_kept(part) for part in query.parts))
+    return query.with_arms(tuple(_kept(arm) for arm in query.arms))
 
 
-def _kept(part: Part) -> Part:
-    if isinstance(part, RunningGroups):
-        lasting = any(state.kind in EXTREMES for state in part.states)
-    elif isinstance(part, FirstRows):
+def _kept(arm: OuterArm) -> OuterArm:
+    if isinstance(arm, RunningGroups):
+        lasting = any(state.kind in EXTREMES for state in arm.states)
+    elif isinstance(arm, FirstRows):
         lasting = True
     else:
-        return part
-    holds = bool(part.blocks) and all(_holds(block, lasting) for block in part.blocks)
-    return part if holds else part.at_instants()
+        return arm
+    holds = bool(arm.blocks) and all(_holds(block, lasting) for block in arm.blocks)
+    return arm if holds else arm.at_instants()
 
 
 def _holds(block: Block, lasting: bool) -> bool:

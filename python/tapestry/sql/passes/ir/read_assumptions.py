@@ -17,7 +17,7 @@ def read_assumptions(query: QueryState) -> QueryState:
     Raises Refusal for one that cannot be read, or is about no arrivals of the query's tables.
     """
     arrivals: dict[str, set[str]] = {}
-    for table in all_tables(query.parts):
+    for table in all_tables(query.arms):
         if isinstance(table, SourceTable) and table.appended:
             source = query.catalog.relations[table.source]
             assert isinstance(source, Source)

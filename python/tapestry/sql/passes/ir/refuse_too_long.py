@@ -46,7 +46,7 @@ def refuse_too_long(query: QueryState) -> QueryState:
     if characters <= LONGEST:
         _refuse_many_readings(query)
         return query
-    blocks = [block for part in query.parts for block in part.blocks]
+    blocks = [block for arm in query.arms for block in arm.blocks]
     disjuncts = sum(len(block.disjuncts) for block in blocks)
     subqueries = sum(len(one.exists) for block in blocks for one in block.disjuncts)
     outer = _outer_joins(query)
@@ -64,8 +64,8 @@ def refuse_too_long(query: QueryState) -> QueryState:
 def _refuse_many_readings(query: QueryState) -> None:
     """Raise Refusal for a short text that is a huge plan: Spark writes out every CTE in it."""
     sizes = _sizes_of(query)
-    blocks = [block for part in query.parts for block in part.blocks]
-    each = [one for part in query.parts for one in evaluated(part)]
+    blocks = [block for arm in query.arms for block in arm.blocks]
+    each = [one for arm in query.arms for one in evaluated(arm)]
     readings = sum(strategy_for(one).readings(one, sizes) for one in each)
     if readings <= MOST_READINGS:
         return
@@ -97,12 +97,12 @@ def text_size(query: QueryState) -> int:
     """About how many characters the longest SQL of a run has: that over late rows of everything."""
     sizes = _sizes_of(query)
     return sum(
-        strategy_for(one).size(one, sizes) * (2 if part.by_value else 1)
-        for part in query.parts
-        for one in evaluated(part)
+        strategy_for(one).size(one, sizes) * (2 if arm.by_value else 1)
+        for arm in query.arms
+        for one in evaluated(arm)
     )
 
 
 def _sizes_of(query: QueryState) -> Sizes:
     late = frozenset(query.catalog.relations)
-    return Sizes(order_of(query.parts, query.catalog, late, query.assumptions))
+    return Sizes(order_of(query.arms, query.catalog, late, query.assumptions))

@@ -11,8 +11,8 @@ from tapestry.sql.query_state import QueryState
 def refuse_untyped(query: QueryState) -> QueryState:
     """The query itself; Refusal where a column is NULL in every block."""
     for place, name in enumerate(query.columns):
-        parts = [part for part in query.parts if place not in part.audit]
-        values = [one[place].unalias() for part in parts for one in part.select_lists]
+        arms = [arm for arm in query.arms if place not in arm.audit]
+        values = [one[place].unalias() for arm in arms for one in arm.select_lists]
         if values and all(isinstance(value, exp.Null) for value in values):
             raise Refusal(
                 f"the column {name} has no type",

@@ -18,7 +18,7 @@ def solve_time_atoms(query: QueryState) -> QueryState:
 
     Raises Refusal, with the place, for a comparison that is not monotone in now().
     """
-    return query.with_parts(Solve(query.catalog.time_zone).parts(query.parts))
+    return query.with_arms(Solve(query.catalog.time_zone).outermost(query.arms))
 
 
 class Solve(ArmWalk):

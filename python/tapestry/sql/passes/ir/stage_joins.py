@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tapestry.sql.arms import Part, with_arms
+from tapestry.sql.arms import OuterArm, with_arms
 from tapestry.sql.branches.selects import aliases_of, base_of
 from tapestry.sql.facts.arrivals import moving
 from tapestry.sql.facts.walk import ArmWalk
@@ -50,19 +50,19 @@ def stage_joins(query: QueryState) -> QueryState:
     Raises Refusal where too many ways to form a row come of it.
     """
     with query.as_place():
-        parts = _Opened().parts(query.parts)
-        return query.with_parts(tuple(map(_staged, parts)))
+        arms = _Opened().outermost(query.arms)
+        return query.with_arms(tuple(map(_staged, arms)))
 
 
-def _staged(part: Part) -> Part:
-    if not any(moving(arm.tables) for arm in part.arms):
-        return part
+def _staged(outer: OuterArm) -> OuterArm:
+    if not any(moving(arm.tables) for arm in outer.arms):
+        return outer
     forms = StandardForms()
-    arms = bounded_ways(one for arm in part.arms for one in _settled(arm, forms))
+    arms = bounded_ways(one for arm in outer.arms for one in _settled(arm, forms))
     ways = sum(2 ** len(moving(arm.tables)) for arm in arms if arm.where != FALSE)
     if ways <= FEW:
         arms = bounded_ways(side for arm in arms for side in _without(arm))
-    return with_arms(part, arms)
+    return with_arms(outer, arms)
 
 
 def _settled(arm: Arm, forms: StandardForms) -> Iterator[Arm]:

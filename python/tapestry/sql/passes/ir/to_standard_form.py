@@ -24,14 +24,14 @@ def to_standard_form(query: QueryState) -> QueryState:
     Raises Refusal for more than 64 disjuncts of an arm, or 1,024 of all of a UNION ALL's arm.
     """
     forms = StandardForms()
-    parts = (
-        part
-        if isinstance(part, AtInstants)
-        else replace(part, arms=(), blocks=tuple(_blocks(part.arms, forms, query.sql)))
-        for part in query.parts
+    arms = (
+        outer
+        if isinstance(outer, AtInstants)
+        else replace(outer, arms=(), blocks=tuple(_blocks(outer.arms, forms, query.sql)))
+        for outer in query.arms
     )
     with query.as_place():
-        return query.with_parts(tuple(parts))
+        return query.with_arms(tuple(arms))
 
 
 def _blocks(arms: tuple[Arm, ...], forms: StandardForms, sql: str) -> Iterator[Block]:

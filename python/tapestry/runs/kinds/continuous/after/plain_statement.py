@@ -27,7 +27,7 @@ def joins_of(
     decided = plain_statement(rewriting.reading(apart), window, scans)
     unsized = {name: replace(scan, size=0) for name, scan in scans.items()}
     undecided = plain_statement(rewriting.joining(()), window, unsized)
-    tables = all_tables(rewriting.parts)
+    tables = all_tables(rewriting.arms)
     named = {one.alias for one in rewriting.how_read.joins.first(tables)}
     return join_orders(decided, undecided, named)
 

@@ -172,7 +172,7 @@ class NewAnswers:
             return self._all(scans, keyed)
         rewriting = self.parts[0].rewriting
         arms = [one.number for one in rewriting.lifted if one.by_value]
-        by_rows = len(arms) < len(rewriting.parts)
+        by_rows = len(arms) < len(rewriting.arms)
         told = arms if by_rows else []
         columns = [*rewriting.columns, MATCHED_AT, *([KEY] if keyed else [])]
         return self.hashes.without(self._all(scans, keyed or by_rows), columns, told)

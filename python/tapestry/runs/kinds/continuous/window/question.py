@@ -143,8 +143,8 @@ def _stamped(query: Query, name: str, scan: Scan) -> Scan:
 
 def incomparable(query: Query) -> str:
     """Return a column whose values no engine compares (MAP, VARIANT); '' for none."""
-    for part in query.rewriting.parts:
-        for values in part.select_lists:
+    for arm in query.rewriting.arms:
+        for values in arm.select_lists:
             for name, value in zip(query.rewriting.columns, values, strict=True):
                 if any(kind.is_type("map", "variant") for kind in _types_in(value)):
                     return name
