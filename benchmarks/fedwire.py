@@ -23,7 +23,7 @@ from tapestry.instants import from_micros
 from tapestry.runs.kinds.continuous.window.measured_first import few_rows
 from tapestry.runs.query.holding import SMALL
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
-from tapestry.sql.rewriter import passes_with
+from tapestry.sql.passes.sequence import passes_with
 from tapestry.sql.scan import KnownAnswers
 
 if TYPE_CHECKING:

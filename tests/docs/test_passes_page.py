@@ -7,8 +7,9 @@ import re
 from tests.docs.pages import ROOT
 
 from tapestry.sql.look.trace import FORM
+from tapestry.sql.passes.sequence import PASSES, REFUSE
 from tapestry.sql.read.read_query import READ
-from tapestry.sql.rewriter import FORMED, PASSES, REFUSE
+from tapestry.sql.rewriter import FORMED
 
 IN_ORDER = [
     *(("tree", one.name, one.why) for one in (*READ, *REFUSE)),

@@ -11,7 +11,7 @@ from tests.sql.test_pairs import CATALOG, SCANS, WINDOW
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Column, Source, rewrite
 from tapestry.sql.look.trace import inferences
-from tapestry.sql.rewriter import passes_with
+from tapestry.sql.passes.sequence import passes_with
 from tapestry.sql.strategies.chain import Chain, is_chain
 
 QUERIES = [query for _, _, query, _ in test_pairs.PAIRS]

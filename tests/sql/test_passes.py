@@ -29,9 +29,10 @@ from tests.sql.test_trace import INSTANTS, rows_at
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Rewriting, View, Window, rewrite, static_answer
 from tapestry.sql.look.trace import FORM, Passed, remarks, shown
+from tapestry.sql.passes.sequence import PASSES, REFUSE
 from tapestry.sql.query_state import QueryState
 from tapestry.sql.read.read_query import READ
-from tapestry.sql.rewriter import PASSES, REFUSE, refusing_pass
+from tapestry.sql.rewriter import refusing_pass
 from tapestry.sql.scan import KnownAnswers
 
 database = test_pairs.database

@@ -24,7 +24,8 @@ from tapestry.sql import (
     static_answer,
 )
 from tapestry.sql.look.trace import FORM, Q_I, Q_M, QUERY, SOLVED
-from tapestry.sql.rewriter import PASSES, refusing_pass
+from tapestry.sql.passes.sequence import PASSES
+from tapestry.sql.rewriter import refusing_pass
 from tapestry.sql.timing import literal
 
 database = test_pairs.database

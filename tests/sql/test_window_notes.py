@@ -6,7 +6,7 @@ import pytest
 
 from tapestry.sql import Catalog, Column, Source, rewrite
 from tapestry.sql.look.trace import Q_I
-from tapestry.sql.rewriter import passes_with
+from tapestry.sql.passes.sequence import passes_with
 
 COLUMNS = (
     Column("id", "int"),

@@ -12,8 +12,7 @@ from tapestry.runs.kinds.continuous.after.cost import Cost
 from tapestry.runs.kinds.continuous.after.plain_statement import plain_statement
 from tapestry.runs.kinds.continuous.after.preview import Preview
 from tapestry.sql import Rewriting, Source
-from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import SourceTable
+from tapestry.sql.facts.walk import source_tables
 from tapestry.sql.look.source_reads import KEYS, branches, readings
 
 FEW_FILES = 8
@@ -78,8 +77,8 @@ def _assumptions(
 def _orders(rewriting: Rewriting) -> list[str]:
     """``b.ts >= a.ts`` for every ordered pair of tables with an arrival, as they are written."""
     written: dict[str, str] = {}
-    for table in all_tables(rewriting.arms):
-        if isinstance(table, SourceTable) and table.appended:
+    for table in source_tables(rewriting.arms):
+        if table.appended:
             source = rewriting.catalog.relations[table.source]
             assert isinstance(source, Source)
             written[table.written] = f"{table.written}.{source.arrival}"

@@ -29,7 +29,7 @@ from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import Relations, plain
 from tapestry.sql import Rewriting, Scan, rewrite, static_answer
-from tapestry.sql.rewriter import passes_with
+from tapestry.sql.passes.sequence import passes_with
 from tapestry.sql.timing import mark
 
 TESTED: Final = ("spark", "duckdb", "postgres")

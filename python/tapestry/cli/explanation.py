@@ -20,7 +20,8 @@ from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.registry import kind_of
 from tapestry.runs.model.model import Model
 from tapestry.sql import Step, rewrite
-from tapestry.sql.rewriter import passes_with, refusing_pass
+from tapestry.sql.passes.sequence import passes_with
+from tapestry.sql.rewriter import refusing_pass
 
 
 @dataclass

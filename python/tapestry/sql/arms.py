@@ -198,6 +198,15 @@ def with_blocks(outer: OuterArm, change: Callable[[Block], Block]) -> OuterArm:
     return replace(outer, blocks=tuple(map(change, outer.blocks)))
 
 
+def with_keys(outer: OuterArm) -> OuterArm:
+    """Return the arm with the key as an additional column; constant if its answers count by
+    value.
+    """
+    if isinstance(outer, Lifted):
+        return outer
+    return with_blocks(outer, lambda block: replace(block, select=block.select + block.keys))
+
+
 def evaluated(outer: OuterArm) -> tuple[Evaluated, ...]:
     """Return the parts of an arm that strategies evaluate: the arm itself, or its blocks."""
     return (outer,) if isinstance(outer, Lifted) else outer.blocks

@@ -8,19 +8,16 @@ from datetime import datetime
 from functools import cached_property
 
 from tapestry.names import KEY
-from tapestry.sql.arms import Lifted, OuterArm, with_blocks
+from tapestry.sql.arms import OuterArm, with_keys
 from tapestry.sql.branches.join_order import FEW, JoinOrder, join_order
 from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded
 from tapestry.sql.choose_strategy import strategy_for
-from tapestry.sql.cumulative.remember import names_kept
-from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import Block, SourceTable
+from tapestry.sql.facts.walk import source_tables
 from tapestry.sql.look.narrowed_sources import WINDOW, narrowed_sources
-from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
+from tapestry.sql.look.trace import INFERRED, Passed, Step, last_steps, steps_of
 from tapestry.sql.look.window_notes import window_notes
-from tapestry.sql.passes.ir.infer_transitive import infer_transitive
 from tapestry.sql.planner.measure_narrowed import (
     BranchRows,
     MeasuredTables,
@@ -32,8 +29,9 @@ from tapestry.sql.query_facts import QueryFacts
 from tapestry.sql.scan import Form, JoinScan, KnownAnswers, Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions
 from tapestry.sql.statement.reading import QueryReading
-from tapestry.sql.statement.render import Body, Rendering
+from tapestry.sql.statement.render import Rendering
 from tapestry.sql.statement.render_bounds import render_bounds
+from tapestry.sql.statement.text import Body
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Rewriting(QueryFacts):
     @property
     def infers(self) -> bool:
         """Whether tables are read by inferred conditions."""
-        return any(one.name == infer_transitive.__name__ for one in self.passed)
+        return any(one.name == INFERRED for one in self.passed)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -205,8 +203,7 @@ class Rewriting(QueryFacts):
 
     def state_columns(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:
         """The columns that ``states`` gives, in their order."""
-        rendering = self.rendering(self._alone(scans), "spark", Form(first=True))
-        return tuple(names_kept(rendering.kept()))
+        return self.rendering(self._alone(scans), "spark", Form(first=True)).state_columns()
 
     def row_instants(
         self, window: Window, scans: Mapping[str, Scan], at_begin: bool = False
@@ -274,7 +271,7 @@ class Rewriting(QueryFacts):
         reading = replace(reading, scans={name: reading.scans[name] for name in self.sources})
         made = [n for n, one in self.catalog.relations.items() if isinstance(one, Exploded)]
         return Rendering(
-            tuple(_keyed(arm) for arm in self.arms) if keyed else self.arms,
+            tuple(with_keys(arm) for arm in self.arms) if keyed else self.arms,
             (*self.columns, KEY) if keyed else self.columns,
             self.catalog,
             (*self.sources, *made),
@@ -294,19 +291,8 @@ class Rewriting(QueryFacts):
         if window.tau is None:
             return self.how_read.joins
         sizes = dict[str, Scan]()
-        for table in all_tables(self.arms):
-            if isinstance(table, SourceTable) and (root := self.catalog.root(table.source)):
+        for table in source_tables(self.arms):
+            if root := self.catalog.root(table.source):
                 sizes[table.alias] = self.how_read.apart.get(table.alias) or scans[root]
         joins = self.how_read.joins
         return joins if len(sizes) <= FEW else joins.over(window, sizes)
-
-
-def _keyed(arm: OuterArm) -> OuterArm:
-    """Return the arm with the key as an additional column; constant if its answers count by
-    value.
-    """
-
-    def with_keys(block: Block) -> Block:
-        return replace(block, select=block.select + block.keys)
-
-    return arm if isinstance(arm, Lifted) else with_blocks(arm, with_keys)

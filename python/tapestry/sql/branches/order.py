@@ -21,7 +21,7 @@ from tapestry.sql.arms import OuterArm
 from tapestry.sql.branches.net import Edge, Net, edges_in, net_of
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.fixed_lengths import DAY, base_and_offset, zone_is_fixed
-from tapestry.sql.facts.walk import all_tables
+from tapestry.sql.facts.walk import source_tables
 from tapestry.sql.ir import SourceTable, Table
 from tapestry.sql.read.read_tokens import read_one
 
@@ -173,9 +173,7 @@ def order_of(
 ) -> Order:
     """Return the known orders of a query's bounds, if rows of these sources came late."""
     arrivals, tables, aliases = {}, {}, set()
-    for table in all_tables(arms):
-        if not isinstance(table, SourceTable):
-            continue
+    for table in source_tables(arms):
         tables[table.alias] = table
         if table.appended:
             source = catalog.relations[table.source]

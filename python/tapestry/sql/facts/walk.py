@@ -1,4 +1,4 @@
-"""Walks over a whole query: over arms before it is in standard form, over blocks afterwards.
+"""Walks over a whole query: over its arms, which they change, and over the tables of its blocks.
 
 Each sees what stands in FROM by value and under [NOT] EXISTS too, at every depth, and each formula
 or table that several places share once, so that it stays shared.
@@ -10,18 +10,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from tapestry.sql.arms import Lifted, OuterArm, with_arms, with_blocks
+from tapestry.sql.arms import Lifted, OuterArm, with_arms
 from tapestry.sql.ir import (
     And,
     Arm,
     ArmTable,
-    Block,
     Conjunction,
     DerivedTable,
-    Exists,
     ExistsFormula,
     Formula,
     Or,
+    SourceTable,
     Table,
     ValueTable,
     all_of,
@@ -29,9 +28,6 @@ from tapestry.sql.ir import (
 )
 
 _K = TypeVar("_K")
-Change = Callable[[Conjunction, tuple[Conjunction, ...]], Conjunction]
-"""Function from a conjunction and those around it (EXISTS within EXISTS), the outermost first and
-changed already, to the changed conjunction, which keeps its tables."""
 
 
 class _Once:
@@ -96,42 +92,6 @@ class ArmWalk:
         return self.leaf(formula)
 
 
-class BlockWalk:
-    """Changes every conjunction from the outside in: of blocks, subqueries and tables by value."""
-
-    def __init__(self, change: Change) -> None:
-        self.change = change
-        self._once = _Once()
-
-    def outermost(self, arms: tuple[OuterArm, ...]) -> tuple[OuterArm, ...]:
-        """The query with its conjunctions changed."""
-        return tuple(with_blocks(outer, self.block) for outer in arms)
-
-    def block(self, block: Block) -> Block:
-        """The block with its disjuncts changed."""
-        disjuncts = tuple(self.conjunction(one) for one in block.disjuncts)
-        return replace(block, tables=self._tables(block.tables), disjuncts=disjuncts)
-
-    def conjunction(
-        self, conjunction: Conjunction, around: tuple[Conjunction, ...] = ()
-    ) -> Conjunction:
-        """One conjunction changed, then those of its subqueries."""
-        opened = replace(conjunction, tables=self._tables(conjunction.tables))
-        changed = self.change(opened, around)
-        inside = (*around, changed)
-        exists = (Exists(e.negated, self.conjunction(e.inner, inside)) for e in changed.exists)
-        return replace(changed, exists=tuple(exists))
-
-    def _tables(self, tables: tuple[Table, ...]) -> tuple[Table, ...]:
-        return tuple(
-            self._once.get(table, self._table) if isinstance(table, ValueTable) else table
-            for table in tables
-        )
-
-    def _table(self, table: ValueTable) -> ValueTable:
-        return replace(table, universe=tuple(map(self.block, table.universe)))
-
-
 def all_tables(arms: Iterable[OuterArm]) -> list[Table]:
     """Every table of every block, each before those in it; each table by value is opened once."""
     opened: set[int] = set()
@@ -143,6 +103,11 @@ def all_tables(arms: Iterable[OuterArm]) -> list[Table]:
             for conjunction in block.disjuncts:
                 found += tables_of(conjunction, opened)
     return found
+
+
+def source_tables(arms: Iterable[OuterArm]) -> list[SourceTable]:
+    """Return the uses of sources among all tables."""
+    return [table for table in all_tables(arms) if isinstance(table, SourceTable)]
 
 
 def tables_of(conjunction: Conjunction, opened: set[int] | None = None) -> Iterator[Table]:

@@ -20,7 +20,8 @@ from tapestry.sql.branches.selects import where
 from tapestry.sql.branches.split_by_bound import shifted, ts_of
 from tapestry.sql.facts.arrivals import arrival_of
 from tapestry.sql.ir import Conjunction, SourceTable, Table
-from tapestry.sql.statement.render import Body, Rendering
+from tapestry.sql.statement.render import Rendering
+from tapestry.sql.statement.text import Body
 from tapestry.sql.write import build
 
 BACK = 7 * 24 * 3_600_000_000

@@ -2,81 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from sqlglot import exp
 
-from tapestry.instants import FIRST
-from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
+from tapestry.names import MATCHED_AT
 from tapestry.sql import timing
 from tapestry.sql.arms import AtInstants, ByValue, KeptGroups, OuterArm, evaluated
 from tapestry.sql.branches.frame import Frame, greater
-from tapestry.sql.branches.order import Assumption, Order, order_of
+from tapestry.sql.branches.order import Order, order_of
 from tapestry.sql.branches.place import Rendered, RenderPlace
-from tapestry.sql.branches.selects import Reads, where
-from tapestry.sql.catalog import Catalog, Exploded, Source
+from tapestry.sql.branches.selects import where
 from tapestry.sql.choose_strategy import strategy_for
-from tapestry.sql.cumulative.groups import MEMORY_CTE, Groups
-from tapestry.sql.cumulative.remember import groups_of, remember
-from tapestry.sql.facts.begin import TIME_BEGINS_CTE
-from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import SourceTable, ValueTable
-from tapestry.sql.lifted.render_lifted import KNOWN_CTE, measured
-from tapestry.sql.planner.stored_joins import read_joined
-from tapestry.sql.scan import Form, KnownAnswers, Scan
-from tapestry.sql.statement.exploded_scan import exploded_scan
-from tapestry.sql.statement.marks import TAU, T, filled_in, since_of, unused
-from tapestry.sql.statement.reading import QueryReading
-from tapestry.sql.statement.used_columns import UsedColumns, used_columns
+from tapestry.sql.cumulative.groups import Groups
+from tapestry.sql.cumulative.remember import groups_of, names_kept, remember
+from tapestry.sql.ir import ValueTable
+from tapestry.sql.lifted.render_lifted import measured
+from tapestry.sql.statement.marks import TAU, T, since_of
+from tapestry.sql.statement.text import Body, Statement
 from tapestry.sql.write import build
-from tapestry.sql.write.dialects import for_dialect
-from tapestry.sql.write.postgres import Structs, structs_in
 
 
 @dataclass(frozen=True)
-class Body:
-    """A rendered statement without its scans; the window's ends are placeholders in it.
-
-    ``used`` are the columns that it reads.
-    """
-
-    used: UsedColumns
-    begins: bool
-    ctes: tuple[str, ...]
-    query: str
-    given: frozenset[str] = frozenset()
-    """The CTEs that stand for what is known of the runs before."""
-
-
-@dataclass(frozen=True)
-class Rendering:
-    """One query, for one dialect, of one form and reading."""
-
-    arms: tuple[OuterArm, ...]
-    columns: tuple[str, ...]
-    catalog: Catalog
-    sources: tuple[str, ...]
-    assumptions: tuple[Assumption, ...]
-    begin: datetime | None
-    dialect: str
-    form: Form
-    reading: QueryReading
-
-    @property
-    def late(self) -> frozenset[str]:
-        """The sources of which rows may be late."""
-        scans, roots = self.reading.scans, {name: self.catalog.root(name) for name in self.sources}
-        return frozenset(name for name, root in roots.items() if root and scans[root].late)
-
-    @property
-    def late_from(self) -> Mapping[str, datetime]:
-        """By source, the instant before which no late row lies (``Scan.late_from``)."""
-        if self.form.first:
-            return {}
-        found = {name: scan.late_from for name, scan in self.reading.scans.items() if scan.late}
-        return {name: least for name, least in found.items() if least and least > FIRST}
+class Rendering(Statement):
+    """One query, rendered by the strategies of its arms."""
 
     @property
     def rendered_key(self) -> Hashable:
@@ -170,6 +120,10 @@ class Rendering:
             if isinstance(arm, KeptGroups)
         ]
 
+    def state_columns(self) -> tuple[str, ...]:
+        """The columns of the groups' states, in their order."""
+        return tuple(names_kept(self.kept()))
+
     def measures(self) -> Iterator[Body]:
         """Yield, for each arm evaluated at instants, a SELECT of its keys and row-instants."""
         frame = self.frame()
@@ -190,22 +144,6 @@ class Rendering:
         listed = {value.name for value in block.select if isinstance(value, exp.Column)}
         return listed >= set(block.tables[0].columns)
 
-    # -- what is read -------------------------------------------------------------------------
-    def reads(self) -> Reads:
-        """Names of the CTEs that apply the scans."""
-        names: dict[str, str] = {}
-        for source in self.sources:
-            names[source] = unused(f"read_{source.rsplit('.', 1)[-1]}", names.values())
-        uses: dict[str, str] = {}
-        for alias in sorted(self.reading.apart):
-            uses[alias] = unused(f"read_for_{alias}", [*names.values(), *uses.values()])
-        joined: dict[tuple[str, str], str] = {}
-        taken = {table.alias for table in all_tables(self.arms)}
-        for pair in sorted(self.reading.joined):
-            joined[pair] = alias = unused("_with_".join(pair), taken | uses.keys())
-            uses[alias] = unused(f"read_for_{alias}", [*names.values(), *uses.values()])
-        return Reads(names, uses, joined)
-
     def order(self) -> Order:
         """Return the known orders of bounds in this rendering."""
         order = order_of(self.arms, self.catalog, self.late, self.assumptions)
@@ -216,106 +154,3 @@ class Rendering:
             if (root := self.catalog.root(table.source)) in late_from
         }
         return replace(order, since=since)
-
-    def source(self, name: str) -> Source:
-        """A source of the catalog."""
-        source = self.catalog.relations[name]
-        assert isinstance(source, Source)
-        return source
-
-    def body(self, ctes: Sequence[tuple[str, exp.Query]], query: exp.Query) -> Body:
-        """CTEs and query as text; their trees are used up."""
-        trees = [tree for _, tree in ctes] + [query]
-        nodes: list[exp.Table | exp.Column] = []
-        for tree in trees:
-            read = [n for n in tree.walk() if isinstance(n, (exp.Table, exp.Column))]
-            nodes += sorted(read, key=lambda node: isinstance(node, exp.Column))
-        begins = any(isinstance(n, exp.Table) and n.name == TIME_BEGINS_CTE for n in nodes)
-        tables = [t for t in all_tables(self.arms) if isinstance(t, SourceTable)]
-        dated = self.growing() if begins else ()
-        used = used_columns(nodes, tables, self.reads(), self.catalog, dated)
-        structs = structs_in(trees) if self.dialect == "postgres" else {}
-        texts = []
-        if begins:
-            texts.append(f"{TIME_BEGINS_CTE} AS (\n  {self.time_begins()}\n)")
-        for name, tree in ctes:
-            # A line may end inside of a text or a name, which spaces would change.
-            broken = any("\n" in node.name for node in tree.find_all(exp.Literal, exp.Identifier))
-            text = self.sql(tree, structs)
-            indented = text if broken else text.replace("\n", "\n  ")
-            texts.append(f"{name} AS (\n  {indented}\n)")
-        named = {n.name for n in nodes if isinstance(n, exp.Table)}
-        given = frozenset(named & {KNOWN_CTE, MEMORY_CTE})
-        return Body(used, begins, tuple(texts), self.sql(query, structs), given)
-
-    def sql(self, tree: exp.Expr, structs: Structs) -> str:
-        """The tree in this rendering's dialect; it is used up, for nothing in it is shared."""
-        adapted = for_dialect(tree, self.dialect, structs, copy=False)
-        return adapted.sql(self.dialect, pretty=True, copy=False)
-
-    def finish(
-        self,
-        body: Body,
-        tau: datetime | str | None,
-        t: datetime | str,
-        known: KnownAnswers | None = None,
-    ) -> str:
-        """The statement: one CTE a scan that applies it, the other CTEs, the query."""
-        named, one = self.reads(), self.reading
-        # By default PostgreSQL computes a CTE that is used twice completely, without an index.
-        how = "NOT MATERIALIZED " if self.dialect == "postgres" else ""
-        reads = [
-            f"{named.names[source]} AS {how}(\n  {self.read(self.scan(source), columns)}\n)"
-            for source, columns in body.used.sources.items()
-        ]
-        reads += [
-            f"{named.uses[alias]} AS {how}(\n  {self.read(one.apart[alias], columns)}\n)"
-            for alias, columns in body.used.uses.items()
-        ]
-        reads += [
-            f"{named.uses[named.joined[pair]]} AS {how}(\n"
-            f"  {read_joined(one.joined[pair], columns, self.dialect)}\n)"
-            for pair, columns in body.used.joined.items()
-        ]
-        if known is not None:
-            given = {KNOWN_CTE: known.relation, MEMORY_CTE: known.states}
-            reads += [
-                f"{name} AS (\n  SELECT * FROM {relation}\n)"
-                for name, relation in given.items()
-                if name in body.given
-            ]
-        ctes = [*reads, *body.ctes]
-        text = ("WITH " + ",\n".join(ctes) + "\n" if ctes else "") + body.query
-        return filled_in(text, tau, t, self.late_from)
-
-    def scan(self, name: str) -> Scan:
-        """Return the scan of a source; for one that a generator makes, from that of its base."""
-        source = self.source(name)
-        if not isinstance(source, Exploded):
-            return self.reading.scans[name]
-        base = self.scan(source.base) if source.base else None
-        return exploded_scan(source, base, self.dialect)
-
-    def read(self, scan: Scan, columns: tuple[str, ...]) -> str:
-        """The body of the CTE that applies a scan."""
-        special = {ARRIVAL: scan.arrival, ROW_ID: scan.row_id}
-        listed = []
-        for name in columns:
-            if name in special:
-                listed.append(f"{special[name]} AS {name}")
-            else:
-                listed.append(build.column(name).sql(self.dialect))
-        return f"SELECT {', '.join(listed) or '1 AS found'} FROM {scan.relation}"
-
-    def growing(self) -> Iterator[str]:
-        """The sources with an arrival, apart from what generators make of them."""
-        for name in self.sources:
-            source = self.source(name)
-            if source.arrival is not None and not isinstance(source, Exploded):
-                yield name
-
-    def time_begins(self) -> str:
-        """The body of the CTE that gives the earliest arrival in any source."""
-        names = self.reads().names
-        arms = [f"SELECT {ARRIVAL} FROM {names[source]}" for source in self.growing()]
-        return f"SELECT MIN({ARRIVAL}) AS at FROM ({' UNION ALL '.join(arms)}) AS arrivals"

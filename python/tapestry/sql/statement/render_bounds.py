@@ -17,7 +17,8 @@ from tapestry.sql.facts.arrivals import match_ends, match_starts, moving
 from tapestry.sql.facts.begin import TIME_BEGINS
 from tapestry.sql.facts.walk import tables_of
 from tapestry.sql.ir import Table
-from tapestry.sql.statement.render import Body, Rendering
+from tapestry.sql.statement.render import Rendering
+from tapestry.sql.statement.text import Body
 from tapestry.sql.write import build
 
 

@@ -22,7 +22,7 @@ from tapestry.runs.query.relations import Relations, read_relations
 from tapestry.runs.query.settings import settings_line, without_unsaid
 from tapestry.runs.sources.pins import Pin, Pinned, Pins
 from tapestry.sql import Catalog, Rewriting, Source, Step, rewrite
-from tapestry.sql.rewriter import passes_with
+from tapestry.sql.passes.sequence import passes_with
 
 _WORD = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'|[\w.]+|[<>=!]+|\S")
 """A name, a literal, a number or a sign of SQL."""

@@ -10,7 +10,7 @@ from sqlglot import exp
 from tapestry.sql.arms import with_blocks
 from tapestry.sql.branches.selects import aliases_of, on_of
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.facts.walk import all_tables
+from tapestry.sql.facts.walk import source_tables
 from tapestry.sql.infer.imply import Knowledge
 from tapestry.sql.infer.terms import Key
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
@@ -33,11 +33,8 @@ def infer_transitive(query: QueryState) -> QueryState:
 
 def _texts(query: QueryState) -> frozenset[Key]:
     """The columns of text that is compared byte by byte."""
-    found: set[Key] = set()
-    for table in all_tables(query.arms):
-        if isinstance(table, SourceTable):
-            found.update(_texts_of(table, query.catalog))
-    return frozenset(found)
+    tables = source_tables(query.arms)
+    return frozenset(key for table in tables for key in _texts_of(table, query.catalog))
 
 
 def _texts_of(table: SourceTable, catalog: Catalog) -> list[Key]:

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from tapestry.sql.branches.order import parse_assumptions
 from tapestry.sql.catalog import Source
-from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import SourceTable
+from tapestry.sql.facts.walk import source_tables
 from tapestry.sql.query_state import QueryState
 
 
@@ -17,8 +16,8 @@ def read_assumptions(query: QueryState) -> QueryState:
     Raises Refusal for one that cannot be read, or is about no arrivals of the query's tables.
     """
     arrivals: dict[str, set[str]] = {}
-    for table in all_tables(query.arms):
-        if isinstance(table, SourceTable) and table.appended:
+    for table in source_tables(query.arms):
+        if table.appended:
             source = query.catalog.relations[table.source]
             assert isinstance(source, Source)
             assert source.arrival is not None
