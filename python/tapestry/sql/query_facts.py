@@ -16,7 +16,7 @@ from tapestry.sql.arms import (
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.choose_strategy import STRATEGIES, AnyStrategy, strategy_for
 from tapestry.sql.cumulative.rows import ends
-from tapestry.sql.facts.begin import holds_from_begin
+from tapestry.sql.facts.arrivals import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import ValueTable
 from tapestry.sql.look.endings import Endings, endings

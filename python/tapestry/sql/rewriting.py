@@ -15,7 +15,7 @@ from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded
 from tapestry.sql.choose_strategy import strategy_for
 from tapestry.sql.facts.walk import source_tables
-from tapestry.sql.look.narrowed_sources import WINDOW, narrowed_sources
+from tapestry.sql.look.source_reads import WINDOW, narrowed_sources
 from tapestry.sql.look.trace import INFERRED, Passed, Step, last_steps, steps_of
 from tapestry.sql.look.window_notes import window_notes
 from tapestry.sql.planner.measure_narrowed import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -155,3 +155,16 @@ def not_holding(conditions: list[exp.Expr]) -> exp.Expr:
     together = exp.and_(*(timing.wrapped(c) for c in conditions), copy=False, wrap=False)
     guarded = exp.Coalesce(this=together, expressions=[exp.false()])
     return exp.Not(this=guarded)
+
+
+def free_columns(node: exp.Expr, bound: frozenset[str] = frozenset()) -> Iterator[exp.Column]:
+    """The columns of an expression that no FROM clause inside of it gives."""
+    if isinstance(node, exp.Column):
+        if node.table not in bound:
+            yield node
+        return
+    if isinstance(node, exp.Select):
+        relations = [node.args.get("from_"), *node.args.get("joins", [])]
+        bound |= {relation.this.alias_or_name for relation in relations if relation is not None}
+    for child in node.iter_expressions():
+        yield from free_columns(child, bound)

@@ -24,7 +24,7 @@ from sqlglot import exp
 from tapestry.sql.arms import RunningGroups, State
 from tapestry.sql.cumulative.groups import Groups
 from tapestry.sql.cumulative.rows import WEIGHT, ends
-from tapestry.sql.facts.begin import TIME_BEGINS
+from tapestry.sql.facts.arrivals import TIME_BEGINS
 from tapestry.sql.lift.cases import AT
 from tapestry.sql.normalize.running_states import STATES
 from tapestry.sql.write import build

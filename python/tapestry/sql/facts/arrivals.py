@@ -10,7 +10,12 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ENDED
-from tapestry.sql.ir import ArmTable, Lower, SourceTable, Table, Upper
+from tapestry.sql.ir import ArmTable, Block, Lower, SourceTable, Table, Upper
+
+TIME_BEGINS_CTE = "time_begins"
+TIME_BEGINS = exp.Subquery(this=exp.select("at").from_(TIME_BEGINS_CTE))
+"""The begin of time: the earliest arrival in any source, computed by a CTE of a run's SQL."""
+TIME_BEGINS.type = exp.DataType.build("timestamptz")
 
 
 def arrivals(tables: Iterable[Table]) -> tuple[exp.Expr, ...]:
@@ -69,3 +74,8 @@ def _instant(name: str, table: SourceTable) -> exp.Expr:
     column = exp.column(name, table=table.alias)
     column.type = exp.DataType.build("timestamptz")
     return column
+
+
+def holds_from_begin(block: Block) -> bool:
+    """Return whether the begin of time bounds a disjunct of a block, after ``add_begin``."""
+    return any(TIME_BEGINS in conjunction.lowers for conjunction in block.disjuncts)

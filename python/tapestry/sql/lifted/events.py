@@ -19,12 +19,13 @@ from tapestry.names import ARRIVAL, ENDED
 from tapestry.sql.arms import Lifted
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.split_by_bound import by
-from tapestry.sql.facts.begin import TIME_BEGINS
+from tapestry.sql.facts.arrivals import TIME_BEGINS
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.lift.cases import AT
-from tapestry.sql.lifted.names import KEY_PLACE
 from tapestry.sql.write import build
 
+KEY_PLACE = "_key"
+"""Qualifies a column that stands for the component of a key whose number is its name."""
 Ctes = list[tuple[str, exp.Query]]
 
 

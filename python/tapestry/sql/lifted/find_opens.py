@@ -14,7 +14,7 @@ from sqlglot import exp
 from tapestry.sql.facts.bounds_of_time import atoms_in, comparisons_in
 from tapestry.sql.facts.solve_comparison import OPERATORS, solve_comparison
 from tapestry.sql.ir import And, Formula, Lower
-from tapestry.sql.lifted.names import KEY_PLACE
+from tapestry.sql.lifted.events import KEY_PLACE
 
 
 def find_opens(

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql.branches.frame import Frame
-from tapestry.sql.branches.selects import Reads, on_of, where
+from tapestry.sql.branches.selects import Reads, free_columns, on_of, where
 from tapestry.sql.branches.split_by_bound import Branch, narrowed_aliases
 from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.ir import Table
@@ -30,7 +30,6 @@ from tapestry.sql.planner.hints import broadcast
 from tapestry.sql.planner.narrowed_first import hinted, joined_after
 from tapestry.sql.planner.stored_joins import Joining, with_stored_joins
 from tapestry.sql.write import build
-from tapestry.sql.write.free_columns import free_columns
 
 NEAR = "near"
 AT_MOST = 4

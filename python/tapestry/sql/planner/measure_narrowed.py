@@ -19,9 +19,13 @@ from tapestry.sql.arms import Lifted, OuterArm
 from tapestry.sql.branches.edges import edges
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.measured import NarrowedRows
-from tapestry.sql.branches.narrowed_rows import rows_of
 from tapestry.sql.branches.selects import Reads, on_of, where
-from tapestry.sql.branches.split_by_bound import narrowed_aliases, own_conditions, split_by_bound
+from tapestry.sql.branches.split_by_bound import (
+    narrowed_aliases,
+    own_conditions,
+    rows_of,
+    split_by_bound,
+)
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.infer.imply import MOST, Knowledge
 from tapestry.sql.infer.kinds import ValueKind

@@ -17,9 +17,8 @@ from sqlglot import exp
 
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.measured import ColumnEnds
-from tapestry.sql.branches.narrowed_rows import rows_of
 from tapestry.sql.branches.selects import aliases_of, filters_of, on_of
-from tapestry.sql.branches.split_by_bound import Branch
+from tapestry.sql.branches.split_by_bound import Branch, rows_of
 from tapestry.sql.facts.common_types import type_of
 from tapestry.sql.infer.classes import key_of
 from tapestry.sql.infer.imply import MOST, Knowledge

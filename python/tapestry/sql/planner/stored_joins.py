@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ROW_ID
-from tapestry.sql.branches.selects import Reads, aliases_of, on_of
+from tapestry.sql.branches.selects import Reads, aliases_of, free_columns, on_of
 from tapestry.sql.branches.split_by_bound import Branch
 from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.ir import SourceTable, Table
 from tapestry.sql.normalize.look_ups import with_on
 from tapestry.sql.scan import LEFT, RIGHT, JoinScan
 from tapestry.sql.write import build
-from tapestry.sql.write.free_columns import free_columns
 
 Pair = tuple[str, str]
 """The aliases of two uses, the left one first."""

@@ -13,8 +13,7 @@ from tapestry.sql.branches.edges import edges
 from tapestry.sql.branches.frame import greater
 from tapestry.sql.branches.selects import aliases_of, where
 from tapestry.sql.branches.split_by_bound import by
-from tapestry.sql.facts.arrivals import match_ends, match_starts, moving
-from tapestry.sql.facts.begin import TIME_BEGINS
+from tapestry.sql.facts.arrivals import TIME_BEGINS, match_ends, match_starts, moving
 from tapestry.sql.facts.walk import tables_of
 from tapestry.sql.ir import Table
 from tapestry.sql.statement.render import Rendering

@@ -16,7 +16,7 @@ from tapestry.sql.branches.selects import Reads
 from tapestry.sql.catalog import OF, Catalog, Exploded, Source
 from tapestry.sql.cumulative.groups import MEMORY_CTE
 from tapestry.sql.facts import keys
-from tapestry.sql.facts.begin import TIME_BEGINS_CTE
+from tapestry.sql.facts.arrivals import TIME_BEGINS_CTE
 from tapestry.sql.facts.walk import all_tables, source_tables
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.lift.cases import AT

@@ -12,13 +12,13 @@ from sqlglot import exp
 from tapestry.names import MATCHED_AT
 from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, at_most, greatest, less
-from tapestry.sql.branches.narrowed_rows import with_rows
 from tapestry.sql.branches.selects import Reads, non_empty, not_holding
 from tapestry.sql.branches.split_by_bound import (
     Branch,
     drop_redundant_bounds,
     narrowing,
     split_by_bound,
+    with_rows,
 )
 from tapestry.sql.ir import Block, Conjunction
 from tapestry.sql.planner.join_few import select_of_few

@@ -21,7 +21,6 @@ from tapestry.names import MATCHED_AT, ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.branches.edges import Edge, edges
 from tapestry.sql.branches.frame import Frame, at_most, greater, greatest, least, less
-from tapestry.sql.branches.narrowed_rows import with_rows
 from tapestry.sql.branches.selects import (
     Reads,
     expressions_of,
@@ -34,6 +33,7 @@ from tapestry.sql.branches.split_by_bound import (
     drop_redundant_bounds,
     narrowing,
     split_by_bound,
+    with_rows,
 )
 from tapestry.sql.ir import Block, Conjunction, Exists, SourceTable, Table
 from tapestry.sql.planner.measured_ranges import ranges_of_chain, ranges_of_tables, texts

@@ -9,8 +9,7 @@ from sqlglot import exp
 
 from tapestry.sql import timing
 from tapestry.sql.arms import with_blocks
-from tapestry.sql.facts.arrivals import arrivals
-from tapestry.sql.facts.begin import TIME_BEGINS
+from tapestry.sql.facts.arrivals import TIME_BEGINS, arrivals
 from tapestry.sql.ir import Block, Conjunction
 from tapestry.sql.query_state import QueryState
 
