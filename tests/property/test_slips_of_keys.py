@@ -55,7 +55,7 @@ def nulls_by_equality(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def null_side_in_where(monkeypatch: pytest.MonkeyPatch) -> None:
     """A condition over what an outer join may leave out cuts the rows that are looked at."""
-    monkeypatch.setattr(reach, "tables_in", lambda _: set())
+    monkeypatch.setattr(reach, "aliases_of", lambda _: set())
 
 
 def equality_of_not_in(monkeypatch: pytest.MonkeyPatch) -> None:

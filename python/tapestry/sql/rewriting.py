@@ -16,7 +16,16 @@ from tapestry.sql.catalog import Catalog, Exploded
 from tapestry.sql.choose_strategy import strategy_for
 from tapestry.sql.facts.walk import source_tables
 from tapestry.sql.look.source_reads import WINDOW, narrowed_sources
-from tapestry.sql.look.trace import INFERRED, Passed, Step, last_steps, steps_of
+from tapestry.sql.look.trace import (
+    INFERRED,
+    TAU,
+    Passed,
+    Step,
+    T,
+    last_steps,
+    steps_of,
+    symbolic_scans,
+)
 from tapestry.sql.look.window_notes import window_notes
 from tapestry.sql.planner.measure_narrowed import (
     BranchRows,
@@ -105,7 +114,10 @@ class Rewriting(QueryFacts):
     @property
     def trace(self) -> tuple[Step, ...]:
         """Every step from Q to Q^I, each with the reason why it is allowed."""
-        return (*steps_of(self.passed), *last_steps(self))
+        scans = symbolic_scans(self.sources, self.catalog)
+        texts = self.template(scans, None, T), self.template(scans, TAU, T)
+        last = last_steps(self.costliest, texts, self.window_notes(scans))
+        return (*steps_of(self.passed), *last)
 
     def incremental(
         self,

@@ -14,10 +14,10 @@ from itertools import count, product
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.facts.from_clause import encloses_relation
+from tapestry.sql.facts.from_clause import Ctes, encloses_relation, leaves_in, opened_in
 from tapestry.sql.read.groups_of_nothing import GROUPING_SETS
 from tapestry.verification.row_values import Choices, alias_of, compares_clock, null_like, own_parts
-from tapestry.verification.scopes import Ctes, arms, conditions, opened, relation_of
+from tapestry.verification.scopes import conditions, relation_of
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
 VALUES = (exp.Column, exp.Identifier, exp.Literal, exp.Interval, exp.IntervalSpan, exp.Var)
@@ -68,7 +68,7 @@ class Atoms:
 
     def query(self, node: exp.Expr, ctes: Ctes, parent: _Scope | None) -> None:
         """Collect from a query."""
-        node, ctes = opened(node, ctes)
+        node, ctes = opened_in(node, ctes)
         if isinstance(node, exp.SetOperation):
             for side in (node.this, node.expression):
                 self.query(side, ctes, parent)
@@ -141,7 +141,7 @@ class Atoms:
         place = [name.lower() for name in listed].index(column.name.lower())
         return any(
             self.reads_clock(arm.selects[place].unalias(), self.scope(arm, seen, None))
-            for arm, seen in _leaves(body, ctes)
+            for arm, seen in leaves_in(body, ctes)
         )
 
     def traced(self, node: exp.Expr, scope: _Scope, nulls: bool = False) -> list[exp.Expr]:
@@ -205,7 +205,7 @@ class Atoms:
     ) -> list[exp.Expr]:
         """Return the values of an item of a query's select lists, over columns of tables."""
         values = []
-        for arm, seen in _leaves(body, ctes):
+        for arm, seen in leaves_in(body, ctes):
             item = arm.selects[place].unalias()
             values += self.traced(item, self.scope(arm, seen, parent, *use), nulls)
         return values
@@ -242,18 +242,8 @@ def _relations(node: exp.Select) -> Iterator[exp.Expr]:
             yield relation
 
 
-def _leaves(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Select, Ctes]]:
-    """Every SELECT whose rows are rows of a query."""
-    for arm, seen in arms(node, ctes):
-        if isinstance(arm, exp.SetOperation):
-            yield from _leaves(arm.this, seen)
-            yield from _leaves(arm.expression, seen)
-        elif isinstance(arm, exp.Select):
-            yield arm, seen
-
-
 def _names(node: exp.Expr) -> list[str]:
-    inner, _ = opened(node, {})
+    inner, _ = opened_in(node, {})
     assert isinstance(inner, exp.Query)
     return inner.named_selects
 

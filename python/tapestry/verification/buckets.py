@@ -14,20 +14,13 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from tapestry.sql.facts import keys
+from tapestry.sql.facts.from_clause import Ctes, opened_in, relations_of
+from tapestry.sql.facts.grouping import is_limited
 from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.read.groups_of_nothing import GROUPING_SETS
 from tapestry.sql.read.open_clauses import parts
-from tapestry.sql.read.total_orders import relations_in_order
 from tapestry.sql.write import build
-from tapestry.verification.scopes import (
-    Ctes,
-    arms,
-    gathers_at_depth,
-    has_aggregates,
-    is_limited,
-    opened,
-    relation_of,
-)
+from tapestry.verification.scopes import arms, gathers_at_depth, has_aggregates, relation_of
 
 DIGITS = "0123456789abcdef"
 """The buckets: the first digits of a hash."""
@@ -35,7 +28,7 @@ DIGITS = "0123456789abcdef"
 
 def shown_key(node: exp.Expr, ctes: Ctes) -> tuple[int, ...]:
     """Return the places in the select list of a key that partitions a query; () for none."""
-    node, ctes = opened(node, ctes)
+    node, ctes = opened_in(node, ctes)
     if not isinstance(node, exp.Select) or is_limited(node):
         return ()
     held = list(_key(node, ctes))
@@ -83,7 +76,7 @@ def _key(node: exp.Select, ctes: Ctes) -> Iterator[exp.Expr]:
             one for one in windows[0].args.get("partition_by") or [] if _in_all(one, windows)
         )
         return
-    for relation in relations_in_order(node):
+    for relation in relations_of(node):
         yield from _of_derived(relation, ctes)
 
 

@@ -13,6 +13,7 @@ from tapestry.instants import micros
 from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
 from tapestry.quoting import Sql, string
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.facts.from_clause import Ctes
 from tapestry.sql.read.audit_columns import without_audit_columns
 from tapestry.sql.read.parse import is_cte, table_name
 from tapestry.sql.read.read_query import read
@@ -33,13 +34,7 @@ from tapestry.verification.restriction import (
     driver,
     in_ranges,
 )
-from tapestry.verification.scopes import (
-    Ctes,
-    arms,
-    by_value,
-    gathers_at_depth,
-    shows_subquery,
-)
+from tapestry.verification.scopes import arms, by_value, gathers_at_depth, shows_subquery
 from tapestry.verification.threader import Threader
 
 _ORDERED = (exp.Last, exp.LastValue, exp.NthValue)

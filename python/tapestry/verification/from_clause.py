@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
 from tapestry.sql.facts import keys
-from tapestry.sql.facts.from_clause import encloses_relation
+from tapestry.sql.facts.from_clause import Ctes, encloses_relation
 from tapestry.sql.write import build
 from tapestry.verification.restriction import WHOLE, Restriction
 from tapestry.verification.rows import (
@@ -30,7 +30,7 @@ from tapestry.verification.rows import (
     operand,
     or_nothing,
 )
-from tapestry.verification.scopes import Ctes, arms, relation_of
+from tapestry.verification.scopes import arms, relation_of
 
 AT = "_s"
 INSTANTS, PROBES = "instants", "probes"

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from tapestry.sql.facts.from_clause import relations_of
 from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.read.groups_of_nothing import GROUPING_SETS
 from tapestry.sql.read.open_clauses import is_aggregate, parts
-from tapestry.sql.read.total_orders import relations_in_order
 from tapestry.sql.write import build
 from tapestry.verification.from_clause import AT, INSTANTS, PROBES
 from tapestry.verification.restriction import Restriction, has_id
@@ -119,7 +119,7 @@ def first_rows(
 # -- aggregates of all rows -------------------------------------------------------------------
 def rows_of(node: exp.Select) -> tuple[exp.Select, dict[exp.Expr, str]]:
     """The rows that a SELECT aggregates, with the columns that it uses and ``THERE``."""
-    own = {relation.alias_or_name for relation in relations_in_order(node)}
+    own = {relation.alias_or_name for relation in relations_of(node)}
     own |= {lateral.alias for lateral in node.args.get("laterals") or []}
     clauses = [*node.selects, node.args.get("having"), node.args.get("order")]
     found = [c for clause in clauses if clause is not None for c in clause.find_all(exp.Column)]

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from tapestry.sql.facts.from_clause import Ctes
 from tapestry.sql.timing import contains_now
-from tapestry.verification.scopes import Ctes, by_value, conditions, from_items, is_plain
+from tapestry.verification.scopes import by_value, conditions, from_items, is_plain
 
 ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ)
 SEVERAL = (exp.Or, exp.Not, exp.NEQ, exp.Case, exp.If, exp.In, exp.Between, exp.NullSafeEQ)

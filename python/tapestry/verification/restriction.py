@@ -11,8 +11,9 @@ from sqlglot import exp
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.facts import keys
+from tapestry.sql.facts.from_clause import Ctes
 from tapestry.verification.rows import is_nested
-from tapestry.verification.scopes import Ctes, arms, by_value, gathers_at_depth, relation_of
+from tapestry.verification.scopes import arms, by_value, gathers_at_depth, relation_of
 
 Range = tuple[datetime, datetime]
 """``[low, high)`` of an arrival column as it is written (a late row's ts, not its arrival)."""

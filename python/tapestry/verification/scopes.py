@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from sqlglot import exp
 
+from tapestry.sql.facts.from_clause import Ctes, opened_in, relations_of
+from tapestry.sql.facts.grouping import is_limited
 from tapestry.sql.read.open_clauses import aggregates_in, parts
 from tapestry.sql.read.parse import table_name
-from tapestry.sql.read.total_orders import relations_in_order
-
-Ctes = Mapping[str, tuple[exp.Expr, "Ctes"]]
-"""Name -> body of a CTE, with the CTEs that its own text may use."""
-
-
-def opened(node: exp.Expr, ctes: Ctes) -> tuple[exp.Expr, Ctes]:
-    """Return a query without its parentheses, and the CTEs visible in it."""
-    while True:
-        with_ = node.args.get("with_")
-        for cte in with_.expressions if with_ is not None else []:
-            name = cte.alias.lower()
-            if name not in ctes or ctes[name][0] is not cte.this:  # else opened before
-                ctes = {**ctes, name: (cte.this, ctes)}
-        if not isinstance(node, exp.Subquery):
-            return node, ctes
-        node = node.this
 
 
 def arms(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Expr, Ctes]]:
     """The arms of nested UNION ALLs from left to right; a query itself where there is none."""
-    node, ctes = opened(node, ctes)
+    node, ctes = opened_in(node, ctes)
     if isinstance(node, exp.Union) and not node.args.get("distinct") and not is_limited(node):
         yield from arms(node.this, ctes)
         yield from arms(node.expression, ctes)
     else:
         yield node, ctes
-
-
-def is_limited(node: exp.Expr) -> bool:
-    """Return whether LIMIT or OFFSET stands at a query itself."""
-    return node.args.get("limit") is not None or node.args.get("offset") is not None
 
 
 def skips_all(node: exp.Expr) -> bool:
@@ -89,12 +69,12 @@ def gathers_at_depth(node: exp.Expr, ctes: Ctes) -> bool:
 
     Queries in conditions do not count.
     """
-    node, ctes = opened(node, ctes)
+    node, ctes = opened_in(node, ctes)
     if gathers(node):
         return True
     if isinstance(node, exp.SetOperation):
         return any(gathers_at_depth(side, ctes) for side in (node.this, node.expression))
-    for relation in relations_in_order(node) if isinstance(node, exp.Select) else ():
+    for relation in relations_of(node) if isinstance(node, exp.Select) else ():
         if not isinstance(relation, exp.Table):
             if gathers_at_depth(relation, ctes):
                 return True
@@ -125,14 +105,14 @@ def shows_subquery(arm: exp.Expr, ctes: Ctes) -> bool:
 
 
 def _has_subquery_items(node: exp.Expr, ctes: Ctes) -> bool:
-    node, ctes = opened(node, ctes)
+    node, ctes = opened_in(node, ctes)
     if isinstance(node, exp.SetOperation):
         return any(_has_subquery_items(side, ctes) for side in (node.this, node.expression))
     if not isinstance(node, exp.Select):
         return False
     if any(item.find(exp.Query) is not None for item in items(node)):
         return True
-    for relation in relations_in_order(node):
+    for relation in relations_of(node):
         if not isinstance(relation, exp.Table):
             if _has_subquery_items(relation, ctes):
                 return True

@@ -24,6 +24,8 @@ from tapestry.names import KEY
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts import keys
+from tapestry.sql.facts.from_clause import Ctes, opened_in
+from tapestry.sql.facts.grouping import is_limited
 from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.write import build
 from tapestry.verification.from_clause import AT, FromClause
@@ -57,16 +59,13 @@ from tapestry.verification.rows import (
     select_from,
 )
 from tapestry.verification.scopes import (
-    Ctes,
     arms,
     by_value,
     from_items,
     gathers,
     is_correlated,
-    is_limited,
     is_plain,
     is_total,
-    opened,
     skips_all,
 )
 
@@ -121,7 +120,7 @@ class Threader:
 
     def rows(self, node: exp.Expr, ctes: Ctes, restriction: Restriction = WHOLE) -> exp.Query:
         """The rows of a query with ``_s``."""
-        node, ctes = opened(node, ctes)
+        node, ctes = opened_in(node, ctes)
         if gathers(node):
             assert isinstance(node, exp.Query)
             found = self.gathered(node, ctes)
@@ -174,7 +173,7 @@ class Threader:
 
     def subquery(self, node: exp.Expr, ctes: Ctes, around: Around, exists: bool) -> exp.Query:
         """A subquery of a condition, at the instant of the row that the condition is about."""
-        node, ctes = opened(node, ctes)
+        node, ctes = opened_in(node, ctes)
         if isinstance(node, exp.SetOperation):
             return self.set_operation(node, ctes, around)
         assert isinstance(node, exp.Select)
@@ -349,7 +348,7 @@ class Threader:
                 dates = isinstance(part, exp.CurrentDate) or part.name.lower() == "curdate"
                 return exp.cast(around.instant, "date") if dates else around.instant.copy()
             if isinstance(part, exp.Exists):
-                inner = opened(part.this, ctes)[0]
+                inner = opened_in(part.this, ctes)[0]
                 if is_total(inner) and not inner.args.get("having") and not skips_all(inner):
                     return exp.true()
                 return exp.Exists(this=self.subquery(part.this, ctes, around, exists=True))

@@ -18,7 +18,6 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.commits.transitions import TRANSACTION, TRANSITIONS
-from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.facts.values import Names
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.lift.cases import AT, Visible
@@ -85,7 +84,9 @@ def lift_over_commits(query: ReadQuery, moved: Collection[str] = ()) -> LiftedQu
     sources = dict.fromkeys(table.source for table in tables)
     reads = {source: f"_read_{number}" for number, source in enumerate(sources, start=1)}
     lifted = Lift(written, tables, reads, Commits(frozenset(moved))).rows(written)
-    return LiftedQuery(query.columns, _named(lifted, query.columns), tuple(sources))
+    return LiftedQuery(
+        query.columns, build.with_names(lifted, [*query.columns, AT]), tuple(sources)
+    )
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,3 @@ class Commits:
             exp.LT(this=at.copy(), expression=until),
         ]
         return Visible(self.every(alias), on)
-
-
-def _named(query: exp.Query, columns: Collection[str]) -> exp.Query:
-    names = [*columns, AT]
-    alias = exp.TableAlias(
-        this=exp.to_identifier("_q"), columns=[identifier(name) for name in names]
-    )
-    listed = [build.column(name, "_q") for name in names]
-    return build.add_from(build.select(listed), exp.Subquery(this=query, alias=alias))

@@ -91,12 +91,10 @@ def rule_queries(sql: str, asked: AskedOfRule, where: str = "") -> RuleQueries:
         )
     first = body if body in bound else next(iter(evaluated), bound[0])
     bound.sort(key=lambda name: name != first)
-    return RuleQueries(conditions, {name: _text(sql, tree, ctes, names, name) for name in bound})
+    return RuleQueries(conditions, {name: _text(sql, ctes, names, name) for name in bound})
 
 
-def _text(
-    sql: str, tree: exp.Query, ctes: Sequence[exp.Expr], names: Sequence[str], name: str
-) -> str:
+def _text(sql: str, ctes: Sequence[exp.Expr], names: Sequence[str], name: str) -> str:
     """One query; a CTE sees those before it."""
     if name not in names:
         return sql

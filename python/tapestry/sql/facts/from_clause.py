@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
+
+Ctes = Mapping[str, tuple[exp.Expr, "Ctes"]]
+"""Name -> body of a CTE, with the CTEs that its own text may use."""
 
 
 def encloses_relation(node: exp.Expr) -> bool:
@@ -67,3 +70,26 @@ def leaf_selects(query: exp.Expr) -> Iterator[exp.Select]:
         yield from leaf_selects(query.expression)
     elif isinstance(query, exp.Select):
         yield query
+
+
+def opened_in(node: exp.Expr, ctes: Ctes) -> tuple[exp.Expr, Ctes]:
+    """Return a query without its parentheses, and the CTEs visible in it."""
+    while True:
+        with_ = node.args.get("with_")
+        for cte in with_.expressions if with_ is not None else []:
+            name = cte.alias.lower()
+            if name not in ctes or ctes[name][0] is not cte.this:  # else opened before
+                ctes = {**ctes, name: (cte.this, ctes)}
+        if not isinstance(node, exp.Subquery):
+            return node, ctes
+        node = node.this
+
+
+def leaves_in(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Select, Ctes]]:
+    """Yield the same SELECTs as ``leaf_selects``, each with the CTEs visible in it."""
+    node, ctes = opened_in(node, ctes)
+    if isinstance(node, exp.SetOperation):
+        yield from leaves_in(node.this, ctes)
+        yield from leaves_in(node.expression, ctes)
+    elif isinstance(node, exp.Select):
+        yield node, ctes

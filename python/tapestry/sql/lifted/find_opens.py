@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
+from tapestry.sql.facts.blocks import conjuncts
 from tapestry.sql.facts.bounds_of_time import atoms_in, comparisons_in
 from tapestry.sql.facts.solve_comparison import OPERATORS, solve_comparison
 from tapestry.sql.ir import And, Formula, Lower
@@ -27,7 +28,7 @@ def find_opens(
     found: list[exp.Expr] = []
     for clause in ("where", "having"):
         condition = tree.args.get(clause)
-        for part in conjuncts_of(condition.this) if condition is not None else ():
+        for part in conjuncts(condition.this) if condition is not None else ():
             if not compares_alone(part):
                 continue
             for comparison in comparisons_in(part):
@@ -44,16 +45,6 @@ def compares_alone(part: exp.Expr) -> bool:
         return False
     atoms = list(atoms_in(part))  # of an aggregate inside, FILTER and CASE have their own
     return bool(atoms) and all(atom is part for atom in atoms)
-
-
-def conjuncts_of(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """The conditions that all have to hold."""
-    condition = condition.unnest()
-    if isinstance(condition, exp.And):
-        yield from conjuncts_of(condition.this)
-        yield from conjuncts_of(condition.expression)
-    else:
-        yield condition
 
 
 def _lowers(formula: Formula) -> Iterator[exp.Expr]:

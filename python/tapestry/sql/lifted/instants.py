@@ -9,12 +9,13 @@ from sqlglot import exp
 from tapestry.names import ARRIVAL, ENDED
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.split_by_bound import by
+from tapestry.sql.facts.blocks import conjuncts
 from tapestry.sql.facts.bounds_of_time import comparisons_in
 from tapestry.sql.facts.solve_comparison import solve_comparison
 from tapestry.sql.ir import And, Formula, Lower, SourceTable, Upper
 from tapestry.sql.lift.cases import AT, Visible
 from tapestry.sql.lifted.events import Events
-from tapestry.sql.lifted.find_opens import compares_alone, conjuncts_of
+from tapestry.sql.lifted.find_opens import compares_alone
 
 
 class Instants:
@@ -61,7 +62,7 @@ def _ranges_of(tree: exp.Query, frame: Frame) -> dict[str, list[exp.Expr]]:
         if where is None:
             continue
         tables = {one.alias for one in select.find_all(exp.Table) if one.parent_select is select}
-        for part in conjuncts_of(where.this):
+        for part in conjuncts(where.this):
             if not compares_alone(part):
                 continue
             for comparison in comparisons_in(part):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.sql.arms import AtInstants, Lifted
 from tapestry.sql.branches.place import Rendered, RenderPlace
 from tapestry.sql.facts import keys
-from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.lift.cases import AT, ROWS_KEY
 from tapestry.sql.lift.lift import Lift
 from tapestry.sql.lifted.events import Ctes, Events
@@ -42,7 +39,7 @@ def render_lifted(arm: AtInstants, place: RenderPlace) -> Rendered:
     lift = Lift(arm.tree, arm.tables, place.reads.names, Instants(events), arm.by_rows)
     lifted = lift.rows(arm.tree, keyed=arm.by_rows)
     extra = [AT, ROWS_KEY] if arm.by_rows else [AT]
-    ctes = (*events.ctes(), (rows, _named(lifted, [*place.listed, *extra])))
+    ctes = (*events.ctes(), (rows, build.with_names(lifted, [*place.listed, *extra])))
     return Rendered((new_answers(arm, place, rows),), ctes)
 
 
@@ -92,14 +89,6 @@ def _key(arm: Lifted, alias: str) -> exp.Expr:
     tail = exp.Anonymous(this="SUBSTR", expressions=[written, exp.Literal.number(2)])
     number = exp.Literal.string(str(arm.number))
     return exp.Min(this=exp.DPipe(this=number, expression=tail, safe=True))
-
-
-def _named(query: exp.Query, names: Sequence[str]) -> exp.Query:
-    """The query with these names for its columns."""
-    columns = [identifier(name) for name in names]
-    alias = exp.TableAlias(this=exp.to_identifier("_q"), columns=columns)
-    listed = [build.column(name, "_q") for name in names]
-    return build.add_from(build.select(listed), exp.Subquery(this=query, alias=alias))
 
 
 # -- what it costs --------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.arms import ByDerivation, Change, FirstRows, Lifted, OuterArm, RunningGroups
+from tapestry.sql.arms import ByDerivation, FirstRows, Lifted, OuterArm, RunningGroups
 from tapestry.sql.branches.frame import Frame, at_most, less
 from tapestry.sql.branches.order import Order
 from tapestry.sql.branches.selects import Reads, filters_of, valid_at, where
@@ -83,7 +83,8 @@ def _lifted(arm: Lifted, columns: tuple[str, ...]) -> str:
         named = exp.alias_(item.unalias().copy(), identifier(name))
         if isinstance(tree, exp.Select):
             item.replace(named)
-    bounds = dict.fromkeys(f"{EVENTS}{_bound(change)}\n" for change in arm.changes)
+    changing = (_over_sources(change.bound, change.tables) for change in arm.changes)
+    bounds = dict.fromkeys(f"{EVENTS}{bound}\n" for bound in changing)
     return "".join(bounds) + _shown(tree)
 
 
@@ -102,11 +103,6 @@ def _kept(outer: RunningGroups | FirstRows) -> str:
         value = _over_sources(rows[0].select[max(state.place, 0)], named)
         kept.append(KEPT[state.kind].format(value))
     return f"-- kept of a group: {', '.join(kept)}\n"
-
-
-def _bound(change: Change) -> str:
-    """Return a bound over the tables of its rows, as text."""
-    return _over_sources(change.bound, change.tables)
 
 
 def _over_sources(value: exp.Expr, tables: Iterable[SourceTable]) -> str:

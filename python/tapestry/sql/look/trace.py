@@ -6,9 +6,8 @@ the last ones are rendered by the same code as a run, with ``:tau`` and ``:t`` f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from sqlglot import exp
 
@@ -48,34 +47,6 @@ class Step:
     sql: str
 
 
-class Rewritten(Protocol):
-    """The parts of a ``Rewriting`` that the steps are made from."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the select list."""
-
-    @property
-    def catalog(self) -> Catalog:
-        """The relations that the query may read."""
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """Names of the sources that it reads."""
-
-    @property
-    def costliest(self) -> AnyStrategy:
-        """The strategy that costs most, which finds the first instants."""
-
-    def window_notes(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:
-        """Return what a window implies for tables, and why."""
-
-    def template(
-        self, scans: Mapping[str, Scan], tau: str | None, t: str, dialect: str = "spark"
-    ) -> str:
-        """Return Q_M or Q^I with texts for the ends of the window."""
-
-
 def steps_of(passed: Iterable[Passed]) -> tuple[Step, ...]:
     """The steps from Q on that changed what is shown, the first of them being Q itself."""
     steps: list[Step] = []
@@ -95,14 +66,13 @@ def shown(one: Passed) -> str:
     return one.state.sql("spark", pretty=True)
 
 
-def last_steps(rewritten: Rewritten) -> tuple[Step, ...]:
-    """Return the steps from the standard form to Q^I."""
-    scans = _symbolic_scans(rewritten)
-    q_m = symbolic(rewritten.template(scans, None, T))
-    q_i = symbolic(rewritten.template(scans, TAU, T))
-    strategy = rewritten.costliest
-    notes = "".join(f"-- {line}\n" for line in rewritten.window_notes(scans))
-    return Step(Q_M, strategy.why, q_m), Step(Q_I, strategy.window, notes + q_i)
+def last_steps(
+    strategy: AnyStrategy, texts: tuple[str, str], notes: Iterable[str]
+) -> tuple[Step, ...]:
+    """Return the steps from the standard form to Q^I, by the texts of Q_M and Q^I."""
+    q_m, q_i = map(symbolic, texts)
+    told = "".join(f"-- {line}\n" for line in notes)
+    return Step(Q_M, strategy.why, q_m), Step(Q_I, strategy.window, told + q_i)
 
 
 def symbolic(sql: str) -> str:
@@ -112,11 +82,11 @@ def symbolic(sql: str) -> str:
     return sql
 
 
-def _symbolic_scans(rewritten: Rewritten) -> dict[str, Scan]:
+def symbolic_scans(sources: Iterable[str], catalog: Catalog) -> dict[str, Scan]:
     """Return scans that read the sources by their names, with no late rows."""
     scans = {}
-    for name in rewritten.sources:
-        source = rewritten.catalog.relations[name]
+    for name in sources:
+        source = catalog.relations[name]
         assert isinstance(source, Source)
         types = {column.name.lower(): column.type for column in source.columns}
         arrival = source.arrival

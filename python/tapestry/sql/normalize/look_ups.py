@@ -17,6 +17,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import (
     ATOM,
     FALSE,
@@ -37,6 +38,7 @@ from tapestry.sql.read.refuse_unsupported import WAYS
 from tapestry.sql.write import build
 
 Change = Callable[[exp.Expr], exp.Expr]
+Find = Callable[[Arm], list[SourceTable]]
 _T = TypeVar("_T", Table, ArmTable)
 
 
@@ -147,3 +149,32 @@ def _nulled(node: exp.Expr, alias: str) -> exp.Expr:
     changed = node.transform(null)
     changed.meta.pop(ATOM, None)  # that is about the column
     return changed
+
+
+def equates(condition: exp.Expr) -> bool:
+    """Return whether a condition is an equality."""
+    return isinstance(condition, exp.EQ | exp.NullSafeEQ)
+
+
+class LookUpsGone(ArmWalk):
+    """Arms with no look-up of some kind, which ``find`` finds, but in their own FROM clause."""
+
+    def __init__(self, find: Find) -> None:
+        super().__init__()
+        self.find = find
+
+    def arms(self, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
+        """Return the arms of a subquery, or of a table by value, without them."""
+        return tuple(
+            side for arm in arms for side in bounded_ways(without(self.arm(arm), self.find))
+        )
+
+
+def without(arm: Arm, find: Find) -> Iterator[Arm]:
+    """The arm with the look-ups that ``find`` finds taken apart."""
+    found = find(arm)
+    if not found:
+        yield arm
+        return
+    for side in take_apart(arm, found[0]):
+        yield from without(side, find)

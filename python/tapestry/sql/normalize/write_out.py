@@ -76,7 +76,7 @@ class WriteOut:
         scope = with_ctes(node, scope)
         if isinstance(node, exp.Subquery):  # (SELECT …) ORDER BY … LIMIT …
             inner = exp.Subquery(this=self.query(node.this, scope, outer))
-            return self.modified(_around(inner, node), node, scope, outer)
+            return self.modified(_around(inner), node, scope, outer)
         if isinstance(node, exp.SetOperation):
             refuse_uneven(node, [node.this, node.expression])
             sides = (self.side(one, scope, outer) for one in (node.this, node.expression))
@@ -260,7 +260,7 @@ def _modified(node: exp.Expr) -> bool:
     return any(node.args.get(clause) is not None for clause in ("limit", "offset", "order"))
 
 
-def _around(inner: exp.Subquery, node: exp.Expr) -> exp.Select:
+def _around(inner: exp.Subquery) -> exp.Select:
     """Return ``SELECT columns FROM (…)``, to which a LIMIT behind parentheses applies."""
     inner.set("alias", _alias("_q"))
     names = inner.this.named_selects

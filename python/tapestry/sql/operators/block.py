@@ -165,11 +165,6 @@ def asks_in_list(query: exp.Expr) -> bool:
     )
 
 
-def tables_in(node: exp.Expr) -> set[str]:
-    """The aliases whose columns an expression uses."""
-    return {column.table for column in node.find_all(exp.Column)}
-
-
 def is_timeless(condition: exp.Expr) -> bool:
     """Return whether a condition has neither the clock nor subqueries: a row decides it alone."""
     return not timing.contains_now(condition) and condition.find(exp.Query) is None

@@ -22,11 +22,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.branches.selects import aliases_of
 from tapestry.sql.facts.from_clause import opened
 from tapestry.sql.facts.grouping import is_limited
 from tapestry.sql.facts.keys_that_commute import Covered, Finder, equalities
 from tapestry.sql.ir import SourceTable
-from tapestry.sql.operators.block import SelectBlock, tables_in
+from tapestry.sql.operators.block import SelectBlock
 from tapestry.sql.operators.wanted_key import is_told_apart, lists_of, wanted_key
 from tapestry.sql.write import build
 
@@ -166,7 +167,7 @@ def _may_be(value: exp.Expr, block: SelectBlock) -> bool:
     """Return whether a value is independent of joined rows and of a type that tells rows apart."""
     if value.find(exp.Query, exp.AggFunc, exp.Window) or timing.contains_now(value):
         return False
-    used = tables_in(value)
+    used = aliases_of(value)
     if not used or used & block.supplied or not used <= block.aliases | block.generated:
         return False
     return is_told_apart(value)

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.branches.selects import aliases_of
 from tapestry.sql.facts.bounds_of_time import atoms_in, bounds_of
 from tapestry.sql.facts.from_clause import leaf_selects, opened
 from tapestry.sql.facts.grouping import is_aggregate
@@ -31,7 +32,6 @@ from tapestry.sql.operators.block import (
     SelectBlock,
     is_correlated,
     is_timeless,
-    tables_in,
 )
 from tapestry.sql.operators.choose_key import Key, names_of
 from tapestry.sql.operators.cut import KEY, named_key
@@ -259,7 +259,7 @@ class _Mentions:
         """
         unsaid = block.supplied
         return [
-            one.copy() for one in block.where if is_timeless(one) and not tables_in(one) & unsaid
+            one.copy() for one in block.where if is_timeless(one) and not aliases_of(one) & unsaid
         ]
 
 

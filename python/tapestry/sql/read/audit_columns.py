@@ -19,12 +19,11 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
-from tapestry.sql.facts.from_clause import relations_of
+from tapestry.sql.facts.from_clause import Ctes, leaves_in, opened_in, relations_of
 from tapestry.sql.read.open_clauses import is_aggregate
 from tapestry.sql.read.parse import table_name
 from tapestry.sql.work import size, spend
 
-Ctes = Mapping[str, tuple[exp.Expr, "Ctes"]]
 PLACE = "_place"
 """Qualifies a column that stands for the item of the select list whose number is its name."""
 
@@ -54,7 +53,7 @@ def without_audit_columns(tree: exp.Query, places: tuple[int, ...]) -> exp.Query
     if not places:
         return tree
     tree = tree.copy()
-    for select, _ in list(_leaves(tree, {})):
+    for select, _ in list(leaves_in(tree, {})):
         _leave_groups(select)
         kept = [item for n, item in enumerate(select.expressions) if n not in places]
         select.set("expressions", kept)
@@ -80,7 +79,7 @@ def values_alone(
         if not _by_value(arm):
             found.append({})
             continue
-        leaves = list(_leaves(arm, ctes))
+        leaves = list(leaves_in(arm, ctes))
         values = [[_over_values(leaf, n, places, clocks, seen) for n in places]
                   for leaf, seen in leaves]  # fmt: skip
         if any(one != values[0] for one in values):
@@ -108,7 +107,7 @@ class _Clocks:
         if id(node) not in self.known:
             self.known[id(node)] = frozenset(
                 place
-                for leaf, seen in _leaves(node, ctes)
+                for leaf, seen in leaves_in(node, ctes)
                 for place, item in enumerate(leaf.selects)
                 if self.reads(item, leaf, seen)
             )
@@ -145,7 +144,7 @@ def _origin(
             if table_name(relation) not in ctes:
                 return None
             body, seen = ctes[table_name(relation)]
-        query, seen = _opened(body, seen)
+        query, seen = opened_in(body, seen)
         if not isinstance(query, exp.Query):
             return None
         alias = relation.args.get("alias")
@@ -231,32 +230,11 @@ def _by_value(arm: exp.Expr) -> bool:
     return bool(arm.args.get("distinct")) or arm.args.get("group") is not None
 
 
-def _opened(node: exp.Expr, ctes: Ctes) -> tuple[exp.Expr, Ctes]:
-    """Return a query without its parentheses, and the CTEs visible in it."""
-    while True:
-        with_ = node.args.get("with_")
-        for cte in with_.expressions if with_ is not None else []:
-            ctes = {**ctes, cte.alias.lower(): (cte.this, ctes)}
-        if not isinstance(node, exp.Subquery):
-            return node, ctes
-        node = node.this
-
-
 def _arms(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Expr, Ctes]]:
     """The arms of nested UNION ALLs from left to right."""
-    node, ctes = _opened(node, ctes)
+    node, ctes = opened_in(node, ctes)
     if isinstance(node, exp.Union) and not node.args.get("distinct"):
         yield from _arms(node.this, ctes)
         yield from _arms(node.expression, ctes)
     else:
-        yield node, ctes
-
-
-def _leaves(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Select, Ctes]]:
-    """The SELECTs whose rows are rows of a query, or compared with them."""
-    node, ctes = _opened(node, ctes)
-    if isinstance(node, exp.SetOperation):
-        yield from _leaves(node.this, ctes)
-        yield from _leaves(node.expression, ctes)
-    elif isinstance(node, exp.Select):
         yield node, ctes

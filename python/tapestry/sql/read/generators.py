@@ -43,7 +43,7 @@ def to_laterals(tree: exp.Query, catalog: Catalog) -> exp.Query:
         values(table, names)
     for select in list(tree.find_all(exp.Select)):
         _from_function(select, names)
-        _joined(select, names)
+        _joined(select)
         _listed(select, names, catalog)
         for lateral in select.args.get("laterals") or []:
             _named(lateral, names, catalog)
@@ -98,7 +98,7 @@ def _from_function(select: exp.Select, names: FreeAliases) -> None:
         relation.replace(derived(call, name, columns, names))
 
 
-def _joined(select: exp.Select, names: FreeAliases) -> None:
+def _joined(select: exp.Select) -> None:
     """Move joins with LATERAL, or with a call, behind all joins, and their conditions to WHERE."""
     joins = select.args.get("joins") or []
     first = next((n for n, join in enumerate(joins) if _joins_call(join)), None)

@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.copies import copied
-from tapestry.sql.facts.from_clause import encloses_relation
+from tapestry.sql.facts.from_clause import leaf_selects, relations_of
 from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.read.inline_inner_ctes import cte_of
 from tapestry.sql.read.one_value import ANY, one_value
@@ -61,20 +61,9 @@ def _outputs(node: exp.Expr) -> Iterator[exp.Expr]:
 
 def _ordered_columns(query: exp.Expr, names: Sequence[str] = ()) -> list[str]:
     """Return the columns of a query whose values have an order; ``names``: their names."""
-    lists = [arm.selects for arm in _arms(query)]
+    lists = [arm.selects for arm in leaf_selects(query)]
     ordered = [not any(has_map(item) for item in items) for items in zip(*lists, strict=True)]
     return list(compress(names or [item.alias_or_name for item in lists[0]], ordered))
-
-
-def _arms(query: exp.Expr) -> Iterator[exp.Select]:
-    """The SELECTs whose rows a query has."""
-    if isinstance(query, exp.SetOperation):
-        yield from _arms(query.left)
-        yield from _arms(query.right)
-    elif isinstance(query, exp.Subquery):
-        yield from _arms(query.this)
-    elif isinstance(query, exp.Select):
-        yield query
 
 
 def _append(node: exp.Expr, keys: list[exp.Expr]) -> None:
@@ -115,7 +104,7 @@ def _tellers(select: exp.Select, catalog: Catalog) -> Iterator[exp.Expr]:
             sets = isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets)
             yield from (copied(one) for one in (item.find_all(exp.Column) if sets else [item]))
         return
-    for relation in relations_in_order(select):
+    for relation in relations_of(select):
         alias = relation.alias_or_name
         for name in columns_of(relation, catalog):
             yield exp.column(identifier(name), table=exp.to_identifier(alias))
@@ -132,24 +121,6 @@ def has_map(node: exp.Expr) -> bool:
 
 def _is_unordered(kind: exp.DataType) -> bool:
     return any(one.is_type("map", "variant") for one in kind.find_all(exp.DataType))
-
-
-def relations_in_order(select: exp.Select) -> Iterator[exp.Expr]:
-    """The tables and derived tables of a FROM clause as they are written."""
-
-    def opened(node: exp.Expr) -> Iterator[exp.Expr]:
-        if encloses_relation(node):
-            yield from opened(node.this)
-        else:
-            yield node
-        for join in node.args.get("joins") or []:
-            yield from opened(join.this)
-
-    from_ = select.args.get("from_")
-    if from_ is not None:
-        yield from opened(from_.this)
-    for join in select.args.get("joins") or []:
-        yield from opened(join.this)
 
 
 def columns_of(relation: exp.Expr, catalog: Catalog) -> list[str]:

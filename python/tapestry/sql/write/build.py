@@ -127,3 +127,11 @@ def _union(queries: Sequence[exp.Query], distinct: bool) -> exp.Query:
     for query in queries[1:]:
         together = exp.Union(this=together, expression=query, distinct=distinct)
     return together
+
+
+def with_names(query: exp.Query, names: Sequence[str]) -> exp.Query:
+    """The query with these names for its columns."""
+    columns = [identifier(name) for name in names]
+    alias = exp.TableAlias(this=exp.to_identifier("_q"), columns=columns)
+    listed = [column(name, "_q") for name in names]
+    return add_from(select(listed), exp.Subquery(this=query, alias=alias))

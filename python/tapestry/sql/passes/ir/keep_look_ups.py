@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlglot import exp
-
 from tapestry.sql.arms import with_arms
 from tapestry.sql.branches.selects import aliases_of, base_of
 from tapestry.sql.choose_strategy import strategy_for
 from tapestry.sql.facts.arrivals import moving
-from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import Arm, ArmTable, Block, Conjunction, SourceTable
-from tapestry.sql.normalize.look_ups import bounded_ways, looked_up, take_apart
+from tapestry.sql.normalize.look_ups import (
+    LookUpsGone,
+    bounded_ways,
+    equates,
+    looked_up,
+    take_apart,
+)
 from tapestry.sql.normalize.standard_form import StandardForms
 from tapestry.sql.query_state import QueryState
 
@@ -34,7 +37,7 @@ def keep_look_ups(query: QueryState) -> QueryState:
     with query.as_place():
         arms = (
             with_arms(outer, (one for arm in outer.arms for one in bounded_ways(_kept(arm, forms))))
-            for outer in _Opened().outermost(query.arms)
+            for outer in LookUpsGone(_found).outermost(query.arms)
         )
         return query.with_arms(tuple(arms))
 
@@ -58,14 +61,10 @@ def _that_go(
     bounds = {alias for one in block.disjuncts for alias in _of_bounds(one)}
     for table in found:
         base = base_of({table.alias}, tables)
-        joins = (aliases_of(c) for one in block.disjuncts for c in one.conditions if _equates(c))
+        joins = (aliases_of(c) for one in block.disjuncts for c in one.conditions if equates(c))
         joined = any(table.alias in join and not base_of(join, tables) <= base for join in joins)
         if joined or table.alias in bounds:
             yield table
-
-
-def _equates(condition: exp.Expr) -> bool:
-    return isinstance(condition, exp.EQ | exp.NullSafeEQ)
 
 
 def _of_bounds(conjunction: Conjunction) -> Iterator[str]:
@@ -76,17 +75,5 @@ def _of_bounds(conjunction: Conjunction) -> Iterator[str]:
         yield from _of_bounds(exists.inner)
 
 
-class _Opened(ArmWalk):
-    """Arms with no look-up in anything but their own FROM clause."""
-
-    def arms(self, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
-        return tuple(side for arm in arms for side in bounded_ways(_without(self.arm(arm))))
-
-
-def _without(arm: Arm) -> Iterator[Arm]:
-    found = looked_up(arm.tables)
-    if not found:
-        yield arm
-        return
-    for side in take_apart(arm, found[0]):
-        yield from _without(side)
+def _found(arm: Arm) -> list[SourceTable]:
+    return looked_up(arm.tables)

@@ -13,12 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from sqlglot import exp
-
 from tapestry.sql.arms import OuterArm, with_arms
 from tapestry.sql.branches.selects import aliases_of, base_of
 from tapestry.sql.facts.arrivals import moving
-from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import (
     FALSE,
     And,
@@ -32,7 +29,14 @@ from tapestry.sql.ir import (
     Upper,
     all_of,
 )
-from tapestry.sql.normalize.look_ups import bounded_ways, looked_up, take_apart
+from tapestry.sql.normalize.look_ups import (
+    LookUpsGone,
+    bounded_ways,
+    equates,
+    looked_up,
+    take_apart,
+    without,
+)
 from tapestry.sql.normalize.standard_form import StandardForms
 from tapestry.sql.query_state import QueryState
 from tapestry.sql.strategies.chain import may_be_chain
@@ -50,7 +54,7 @@ def stage_joins(query: QueryState) -> QueryState:
     Raises Refusal where too many ways to form a row come of it.
     """
     with query.as_place():
-        arms = _Opened().outermost(query.arms)
+        arms = LookUpsGone(_moving).outermost(query.arms)
         return query.with_arms(tuple(map(_staged, arms)))
 
 
@@ -61,7 +65,7 @@ def _staged(outer: OuterArm) -> OuterArm:
     arms = bounded_ways(one for arm in outer.arms for one in _settled(arm, forms))
     ways = sum(2 ** len(moving(arm.tables)) for arm in arms if arm.where != FALSE)
     if ways <= FEW:
-        arms = bounded_ways(side for arm in arms for side in _without(arm))
+        arms = bounded_ways(side for arm in arms for side in without(arm, _moving))
     return with_arms(outer, arms)
 
 
@@ -74,7 +78,7 @@ def _settled(arm: Arm, forms: StandardForms) -> Iterator[Arm]:
     disjuncts = forms.of(arm).disjuncts
     by_value = any(isinstance(table, DerivedTable) for table in arm.tables)
     if by_value or not may_be_chain(disjuncts):
-        yield from _without(arm)
+        yield from without(arm, _moving)
         return
     gone = next(_that_go(arm.tables, disjuncts), None)
     if gone is None:
@@ -97,16 +101,12 @@ def _that_go(
             return
         bounds = [part.bound for part in table.within if isinstance(part, Lower | Upper)]
         timed |= {alias for bound in bounds for alias in aliases_of(bound)} - {table.alias}
-    equalities = [aliases_of(c) for one in disjuncts for c in one.conditions if _equates(c)]
+    equalities = [aliases_of(c) for one in disjuncts for c in one.conditions if equates(c)]
     for table in found:
         base = base_of({table.alias}, tables)
         joined = (join for join in equalities if table.alias in join)
         if table.alias in timed or any(not base_of(one, tables) <= base for one in joined):
             yield table
-
-
-def _equates(condition: exp.Expr) -> bool:
-    return isinstance(condition, exp.EQ | exp.NullSafeEQ)
 
 
 def _flat(table: ArmTable) -> ArmTable:
@@ -120,17 +120,5 @@ def _flat(table: ArmTable) -> ArmTable:
     return replace(table, on=(*(table.on or ()), *conditions), within=within)
 
 
-class _Opened(ArmWalk):
-    """Arms with no such look-up in anything but their own FROM clause."""
-
-    def arms(self, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
-        return tuple(side for arm in arms for side in bounded_ways(_without(self.arm(arm))))
-
-
-def _without(arm: Arm) -> Iterator[Arm]:
-    found = moving(arm.tables)
-    if not found or arm.where == FALSE:
-        yield arm
-        return
-    for side in take_apart(arm, found[0]):
-        yield from _without(side)
+def _moving(arm: Arm) -> list[SourceTable]:
+    return [] if arm.where == FALSE else moving(arm.tables)

@@ -67,7 +67,7 @@ def _refuse_out_of_reach(column: exp.Column, select: exp.Select) -> None:
                 code="correlated",
             )
         if level:
-            _refuse_modified(select, column)
+            _refuse_modified(select)
         return
 
 
@@ -85,7 +85,7 @@ def _around(select: exp.Select) -> Iterator[tuple[exp.Select, int]]:
             yield node, level
 
 
-def _refuse_modified(select: exp.Select, column: exp.Column) -> None:
+def _refuse_modified(select: exp.Select) -> None:
     """Raise Refusal for LIMIT in a subquery that uses columns of the query around it."""
     query: exp.Expr = select
     while isinstance(query.parent, exp.SetOperation | exp.Subquery) and not _limits(query):
