@@ -50,12 +50,7 @@ GROUP BY
 -- title: UNION of a growing and a static table
 select author from messages union select author from authors
 -- becomes
-WITH read_messages AS (
-  SELECT author, ts AS _arrival FROM db.messages
-),
-read_authors AS (
-  SELECT author FROM db.authors
-),
+-- …
 time_begins AS (
   SELECT MIN(_arrival) AS at FROM (SELECT _arrival FROM read_messages) AS arrivals
 ),
@@ -88,41 +83,5 @@ p1_new AS (
       FROM time_begins
     ) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 ),
-p1_old AS (
-  SELECT
-    messages.author AS author,
-    messages._arrival AS _matched_at
-  FROM read_messages AS messages
-  WHERE
-    messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-  UNION ALL
-  SELECT
-    authors.author AS author,
-    (
-      SELECT
-        at
-      FROM time_begins
-    ) AS _matched_at
-  FROM read_authors AS authors
-  WHERE
-    (
-      SELECT
-        at
-      FROM time_begins
-    ) <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-)
-SELECT
-  _n.author,
-  MIN(_n._matched_at) AS _matched_at
-FROM p1_new AS _n
-WHERE
-  NOT EXISTS(
-    SELECT
-      1
-    FROM p1_old AS _o
-    WHERE
-      _o.author IS NOT DISTINCT FROM _n.author
-  )
-GROUP BY
-  _n.author
+-- …
 

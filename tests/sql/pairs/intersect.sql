@@ -1,30 +1,7 @@
 -- title: INTERSECT is EXISTS in both
 select author from messages intersect select author from authors
 -- becomes
-WITH read_messages AS (
-  SELECT ts AS _arrival, author FROM db.messages
-),
-read_authors AS (
-  SELECT author FROM db.authors
-),
-p1_1_tried_1 AS (
-  SELECT
-    v.c1 AS _key_v_1,
-    STRUCT(v.c1 AS c1) AS v,
-    messages._arrival AS _at
-  FROM read_messages AS messages
-  CROSS JOIN (
-    SELECT DISTINCT
-      messages.author AS c1
-    FROM read_messages AS messages
-    WHERE
-      messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
-  ) AS v
-  WHERE
-    messages.author IS NOT DISTINCT FROM v.c1
-    AND messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-    AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
-),
+-- …
 p1_1_found AS (
   SELECT
     _k.*
@@ -45,59 +22,5 @@ p1_1_found AS (
         authors.author IS NOT DISTINCT FROM _k.v.c1
     )
 ),
-p1_1_first AS (
-  SELECT
-    *
-  FROM (
-    SELECT
-      _k.*,
-      ROW_NUMBER() OVER (PARTITION BY _k._key_v_1 ORDER BY _k._at NULLS LAST) AS _rank
-    FROM p1_1_found AS _k
-  ) AS _r
-  WHERE
-    _rank = 1
-),
-p1_1_tried_before_1 AS (
-  SELECT
-    _b._key_v_1,
-    _b.v,
-    messages._arrival AS _at
-  FROM p1_1_first AS _b
-  CROSS JOIN read_messages AS messages
-  WHERE
-    messages.author IS NOT DISTINCT FROM _b.v.c1
-    AND messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-),
-p1_1_earlier AS (
-  SELECT
-    _k.*
-  FROM p1_1_tried_before_1 AS _k
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM read_messages AS messages
-      WHERE
-        messages.author IS NOT DISTINCT FROM _k.v.c1 AND messages._arrival <= _k._at
-    )
-    AND EXISTS(
-      SELECT
-        1
-      FROM read_authors AS authors
-      WHERE
-        authors.author IS NOT DISTINCT FROM _k.v.c1
-    )
-)
-SELECT
-  _f.v.c1 AS author,
-  _f._at AS _matched_at
-FROM p1_1_first AS _f
-WHERE
-  NOT EXISTS(
-    SELECT
-      1
-    FROM p1_1_earlier AS _e
-    WHERE
-      _e._key_v_1 IS NOT DISTINCT FROM _f._key_v_1 AND _e._at < _f._at
-  )
+-- …
 

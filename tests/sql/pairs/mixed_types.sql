@@ -23,16 +23,10 @@ WHERE
   AND messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 
 -- title: a whole number beside a decimal is a decimal
-with z as (select id as c, 'm' as s from messages union all select cast(level as decimal(10, 2)), 'a' from authors) select z.c || z.s as c from z
+with z as (select id as c, 'm' as s from messages union all select cast(id as decimal(10, 2)), 'a' from messages) select z.c || z.s as c from z
 -- becomes
 WITH read_messages AS (
   SELECT ts AS _arrival, id FROM db.messages
-),
-read_authors AS (
-  SELECT level FROM db.authors
-),
-time_begins AS (
-  SELECT MIN(_arrival) AS at FROM (SELECT _arrival FROM read_messages) AS arrivals
 )
 SELECT
   CAST(messages.id AS DECIMAL(12, 2)) || 'm' AS c,
@@ -43,37 +37,17 @@ WHERE
   AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 UNION ALL
 SELECT
-  CAST(CAST(authors.level AS DECIMAL(10, 2)) AS DECIMAL(12, 2)) || 'a' AS c,
-  (
-    SELECT
-      at
-    FROM time_begins
-  ) AS _matched_at
-FROM read_authors AS authors
+  CAST(CAST(messages_2.id AS DECIMAL(10, 2)) AS DECIMAL(12, 2)) || 'a' AS c,
+  messages_2._arrival AS _matched_at
+FROM read_messages AS messages_2
 WHERE
-  (
-    SELECT
-      at
-    FROM time_begins
-  ) > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-  AND (
-    SELECT
-      at
-    FROM time_begins
-  ) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  messages_2._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 
 -- title: values count once before they are cast
-select z.c || z.s as c from (select distinct parent as c, 'm' as s from messages union all select cast(level as decimal(10, 2)), 'a' from authors) z
+select z.c || z.s as c from (select distinct parent as c, 'm' as s from messages union all select cast(id as decimal(10, 2)), 'a' from messages) z
 -- becomes
-WITH read_messages AS (
-  SELECT ts AS _arrival, parent FROM db.messages
-),
-read_authors AS (
-  SELECT level FROM db.authors
-),
-time_begins AS (
-  SELECT MIN(_arrival) AS at FROM (SELECT _arrival FROM read_messages) AS arrivals
-),
+-- …
 p1_1_tried_1 AS (
   SELECT
     v.c1 AS _key_v_1,
@@ -113,16 +87,10 @@ p1_1_found AS (
 -- …
 
 -- title: NULL on one side has the type of the other
-select z.c || '!' as c, z.id from (select null as c, id from messages union all select cast(level as decimal(10, 2)), -level from authors) z
+select z.c || '!' as c, z.id from (select null as c, id from messages union all select cast(parent as decimal(10, 2)), -id from messages) z
 -- becomes
 WITH read_messages AS (
-  SELECT id, ts AS _arrival FROM db.messages
-),
-read_authors AS (
-  SELECT level FROM db.authors
-),
-time_begins AS (
-  SELECT MIN(_arrival) AS at FROM (SELECT _arrival FROM read_messages) AS arrivals
+  SELECT id, ts AS _arrival, parent FROM db.messages
 )
 SELECT
   CAST(NULL AS DECIMAL(10, 2)) || '!' AS c,
@@ -134,25 +102,13 @@ WHERE
   AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 UNION ALL
 SELECT
-  CAST(authors.level AS DECIMAL(10, 2)) || '!' AS c,
-  -authors.level AS id,
-  (
-    SELECT
-      at
-    FROM time_begins
-  ) AS _matched_at
-FROM read_authors AS authors
+  CAST(messages_2.parent AS DECIMAL(10, 2)) || '!' AS c,
+  -messages_2.id AS id,
+  messages_2._arrival AS _matched_at
+FROM read_messages AS messages_2
 WHERE
-  (
-    SELECT
-      at
-    FROM time_begins
-  ) > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-  AND (
-    SELECT
-      at
-    FROM time_begins
-  ) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  messages_2._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 
 -- title: a set operation under NOT IN
 select m.id from messages m where m.id not in (select level from authors union all select parent / 2 from messages where parent > 1)

@@ -1,9 +1,7 @@
 -- title: a date beside a timestamp is compared as one where values count once
 select z.c from (select to_date(ts) as c from messages union select due from messages) z where current_date() >= z.c
 -- becomes
-WITH read_messages AS (
-  SELECT ts AS _arrival, due, ts FROM db.messages
-),
+-- …
 p1_1_tried_1 AS (
   SELECT
     z.c AS _key_z_1,
@@ -50,52 +48,7 @@ p1_1_tried_1 AS (
     AND messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
     AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 ),
-p1_1_tried_2 AS (
-  SELECT
-    z.c AS _key_z_1,
-    STRUCT(z.c AS c) AS z,
-    CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) AS _at
-  FROM (
-    SELECT DISTINCT
-      CAST(TO_DATE(messages.ts) AS TIMESTAMP) AS c
-    FROM read_messages AS messages
-    WHERE
-      messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
-    UNION
-    SELECT DISTINCT
-      messages_2.due AS c
-    FROM read_messages AS messages_2
-    WHERE
-      messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
-  ) AS z
-  WHERE
-    CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-    AND CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
-  UNION ALL
-  SELECT
-    z.c AS _key_z_1,
-    STRUCT(z.c AS c) AS z,
-    messages_2._arrival AS _at
-  FROM read_messages AS messages_2
-  CROSS JOIN (
-    SELECT DISTINCT
-      CAST(TO_DATE(messages.ts) AS TIMESTAMP) AS c
-    FROM read_messages AS messages
-    WHERE
-      messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
-    UNION
-    SELECT DISTINCT
-      messages_2.due AS c
-    FROM read_messages AS messages_2
-    WHERE
-      messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
-  ) AS z
-  WHERE
-    CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= messages_2._arrival
-    AND messages_2.due IS NOT DISTINCT FROM z.c
-    AND messages_2._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-    AND messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
-),
+-- …
 p1_1_found AS (
   SELECT
     _k.*
@@ -122,106 +75,12 @@ p1_1_found AS (
         messages_2.due IS NOT DISTINCT FROM _k.z.c AND messages_2._arrival <= _k._at
     )
 ),
-p1_1_first AS (
-  SELECT
-    *
-  FROM (
-    SELECT
-      _k.*,
-      ROW_NUMBER() OVER (PARTITION BY _k._key_z_1 ORDER BY _k._at NULLS LAST) AS _rank
-    FROM p1_1_found AS _k
-  ) AS _r
-  WHERE
-    _rank = 1
-),
-p1_1_tried_before_1 AS (
-  SELECT
-    _b._key_z_1,
-    _b.z,
-    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) AS _at
-  FROM p1_1_first AS _b
-  WHERE
-    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-  UNION ALL
-  SELECT
-    _b._key_z_1,
-    _b.z,
-    messages._arrival AS _at
-  FROM p1_1_first AS _b
-  CROSS JOIN read_messages AS messages
-  WHERE
-    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= messages._arrival
-    AND CAST(TO_DATE(messages.ts) AS TIMESTAMP) IS NOT DISTINCT FROM _b.z.c
-    AND messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-),
-p1_1_tried_before_2 AS (
-  SELECT
-    _b._key_z_1,
-    _b.z,
-    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) AS _at
-  FROM p1_1_first AS _b
-  WHERE
-    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-  UNION ALL
-  SELECT
-    _b._key_z_1,
-    _b.z,
-    messages_2._arrival AS _at
-  FROM p1_1_first AS _b
-  CROSS JOIN read_messages AS messages_2
-  WHERE
-    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= messages_2._arrival
-    AND messages_2.due IS NOT DISTINCT FROM _b.z.c
-    AND messages_2._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-),
-p1_1_earlier AS (
-  SELECT
-    _k.*
-  FROM p1_1_tried_before_1 AS _k
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM read_messages AS messages
-      WHERE
-        CAST(TO_DATE(messages.ts) AS TIMESTAMP) IS NOT DISTINCT FROM _k.z.c
-        AND messages._arrival <= _k._at
-    )
-  UNION ALL
-  SELECT
-    _k.*
-  FROM p1_1_tried_before_2 AS _k
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM read_messages AS messages_2
-      WHERE
-        messages_2.due IS NOT DISTINCT FROM _k.z.c AND messages_2._arrival <= _k._at
-    )
-)
-SELECT
-  _f.z.c AS c,
-  _f._at AS _matched_at
-FROM p1_1_first AS _f
-WHERE
-  NOT EXISTS(
-    SELECT
-      1
-    FROM p1_1_earlier AS _e
-    WHERE
-      _e._key_z_1 IS NOT DISTINCT FROM _f._key_z_1 AND _e._at < _f._at
-  )
+-- …
 
 -- title: three sides in two types
 select z.c || '' as c from (select parent as c from messages except (select level from authors union select cast(level as decimal(10, 2)) from authors)) z
 -- becomes
-WITH read_messages AS (
-  SELECT ts AS _arrival, parent FROM db.messages
-),
-read_authors AS (
-  SELECT level FROM db.authors
-),
+-- …
 p1_1_tried_1 AS (
   SELECT
     z.c AS _key_z_1,

@@ -47,22 +47,7 @@ WHERE
 -- title: NOT IN an EXCEPT that sees the row around
 select m.id from messages m where m.author not in (select r.author from messages r where r.parent = m.id except select a.author from authors a)
 -- becomes
-WITH read_messages AS (
-  SELECT rowid AS _row_id, ts AS _arrival, id, author, parent FROM db.messages
-),
-read_authors AS (
-  SELECT author FROM db.authors
-),
-p1_1_tried_1 AS (
-  SELECT
-    m._row_id AS _key_m__row_id,
-    STRUCT(m.id AS id, m._arrival AS _arrival, m.author AS author) AS m,
-    m._arrival AS _at
-  FROM read_messages AS m
-  WHERE
-    m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-    AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
-),
+-- …
 p1_1_tried_1_1_pairs AS (
   SELECT
     _k._key_m__row_id,
@@ -100,19 +85,7 @@ p1_1_tried_1_2_pairs AS (
   WHERE
     r_2.parent = _k.m.id AND r_2.author IS NULL AND r_2._arrival <= _k._at
 ),
-p1_1_tried_1_2_witnesses AS (
-  SELECT
-    _k.*
-  FROM p1_1_tried_1_2_pairs AS _k
-  WHERE
-    NOT EXISTS(
-      SELECT
-        1
-      FROM read_authors AS a_2
-      WHERE
-        a_2.author IS NOT DISTINCT FROM _k.r_2.author
-    )
-),
+-- …
 p1_1_tried_1_3_pairs AS (
   SELECT
     _k._key_m__row_id,
@@ -124,49 +97,6 @@ p1_1_tried_1_3_pairs AS (
   CROSS JOIN read_messages AS r_3
   WHERE
     r_3.parent = _k.m.id AND _k.m.author IS NULL AND r_3._arrival <= _k._at
-),
-p1_1_tried_1_3_witnesses AS (
-  SELECT
-    _k.*
-  FROM p1_1_tried_1_3_pairs AS _k
-  WHERE
-    NOT EXISTS(
-      SELECT
-        1
-      FROM read_authors AS a_3
-      WHERE
-        a_3.author IS NOT DISTINCT FROM _k.r_3.author
-    )
-),
-p1_1_found AS (
-  SELECT
-    _k.*
-  FROM p1_1_tried_1 AS _k
-  WHERE
-    NOT EXISTS(
-      SELECT
-        1
-      FROM p1_1_tried_1_1_witnesses AS _w
-      WHERE
-        _w._key_m__row_id IS NOT DISTINCT FROM _k._key_m__row_id
-        AND _w._at IS NOT DISTINCT FROM _k._at
-    )
-    AND NOT EXISTS(
-      SELECT
-        1
-      FROM p1_1_tried_1_2_witnesses AS _w
-      WHERE
-        _w._key_m__row_id IS NOT DISTINCT FROM _k._key_m__row_id
-        AND _w._at IS NOT DISTINCT FROM _k._at
-    )
-    AND NOT EXISTS(
-      SELECT
-        1
-      FROM p1_1_tried_1_3_witnesses AS _w
-      WHERE
-        _w._key_m__row_id IS NOT DISTINCT FROM _k._key_m__row_id
-        AND _w._at IS NOT DISTINCT FROM _k._at
-    )
 ),
 -- …
 
