@@ -8,16 +8,13 @@ from typing import Any
 
 import pytest
 from tests.delivery.world import World, at
+from tests.killed import Killed, killed_at
 
 from tapestry.delivery import line as module
 from tapestry.delivery import rows as rows_module
 from tapestry.delivery.cursors import Batch, drop_old_batches
 
 FILE = {"name": "archive", "to": "file", "path": "out"}
-
-
-class Killed(BaseException):
-    """No handler of ours catches this."""
 
 
 def test_a_new_sink_gets_nothing_older_than_itself(world: World) -> None:
@@ -111,20 +108,13 @@ def test_two_rewinds_and_the_deeper_one_counts(world: World) -> None:
 
 @pytest.mark.parametrize("name", ["planned", "claimed", "committed", "confirmed"])
 @pytest.mark.parametrize("kind", ["file", "table"])
-def test_killed(world: World, monkeypatch: pytest.MonkeyPatch, kind: str, name: str) -> None:
+def test_killed(world: World, kind: str, name: str) -> None:
     """Then delivered again, after another run: everything once."""
     table = {"name": "archive", "to": "table", "table": "copy"}
     world.create(FILE if kind == "file" else table).deliver()
     world.run(20, (2, 15))
-
-    def point(here: str) -> None:
-        if here == name:
-            raise Killed(here)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "point", point)
-        with pytest.raises(Killed):
-            world.deliver()
+    with killed_at(name, module):
+        world.deliver()
     world.run(30, (3, 25))
     assert world.one().error == ""
     if kind == "file":
@@ -240,11 +230,8 @@ def test_an_engine_slower_than_a_sink_is_patient(world: World) -> None:
     world.create({**FILE, "patience": "5 seconds"}).deliver()
     world.run(20, (2, 15))
     lost = [0.0]  # every statement takes a minute
-    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + lost[0])
-    world.monkeypatch.setattr("tapestry.delivery.deliver.time", clock)
-    world.monkeypatch.setattr("tapestry.delivery.line.time", clock)
-    world.monkeypatch.setattr("tapestry.delivery.send.time", clock)
-    world.monkeypatch.setattr("tapestry.delivery.send_file.time", clock)
+    now = time.monotonic
+    world.monkeypatch.setattr(time, "monotonic", lambda: now() + lost[0])
     ask = world.session._execute
 
     def slowly(sql: str) -> Any:

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+from tests.killed import Killed
 from tests.runs.fake_delta import FakeDelta, Row
 from tests.runs.fake_session import FakeSession
 
@@ -52,10 +53,6 @@ COLUMNS = ("id", MATCHED_AT)
 TARGET, STATE, SOURCE = "s.target", "s.tapestry_state", "s.messages"
 LATE = "s.target__late"
 TICK = timedelta(microseconds=1)
-
-
-class Killed(BaseException):
-    """No handler of ours catches this: the run ends where it is, as when the process is killed."""
 
 
 def at(seconds: float) -> datetime:

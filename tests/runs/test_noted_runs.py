@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.killed import Killed
 from tests.runs.fake_delta import FakeError
 from tests.runs.fake_session import plain
 from tests.runs.fake_world import (
@@ -15,7 +16,6 @@ from tests.runs.fake_world import (
     STATE,
     TARGET,
     FakeWorld,
-    Killed,
     at,
     run_twice,
 )

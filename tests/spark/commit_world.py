@@ -12,11 +12,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from tests.spark.run_world import run_alone
+
 from tapestry.names import MATCHED_AT
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.recall import Recall
-from tapestry.runs.kinds.registry import execute, parse_config, prepare
+from tapestry.runs.kinds.registry import parse_config, prepare
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import Decided
@@ -113,12 +115,7 @@ class Twins:
 
     def run(self, model: Model, t: datetime, full_refresh: bool = False) -> Outcome:
         """One invocation with this model only."""
-        invocation = self.invocation(t)
-        planned = prepare(self.session, model, invocation, full_refresh)
-        try:
-            return execute(self.session, planned, invocation)
-        finally:
-            invocation.states.record(self.session)
+        return run_alone(self.session, model, self.invocation(t), full_refresh)
 
     def run_both(self, sql: str, t: datetime, full_refresh: bool = False, **config: Any) -> None:
         """The model over each of the two; both tables must be the same then."""

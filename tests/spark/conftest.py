@@ -11,6 +11,7 @@ import pytest
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 from tests.one_feed import mixed_up
+from tests.spark.run_world import World
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.log_store import use_links
@@ -132,6 +133,19 @@ def schema(spark: SparkSession) -> Iterator[str]:
     spark.sql(f"CREATE SCHEMA {name}")
     yield name
     spark.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+@pytest.fixture
+def world(session: SparkSql, schema: str) -> World:
+    """A source with three messages."""
+    return World(session, schema).create()
+
+
+@pytest.fixture
+def released(world: World) -> Iterator[None]:
+    """At the end, drop what invocations that only planned have left in memory."""
+    yield
+    world.release()
 
 
 @pytest.fixture

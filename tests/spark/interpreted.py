@@ -26,7 +26,6 @@ from tests.spark.rule_world import FEED, Rules
 from tapestry.errors import ActionFailed
 from tapestry.instants import now_utc
 from tapestry.runs.context.clock import Clock
-from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.kinds.action.statement import batch_mark
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model
@@ -107,9 +106,7 @@ class World(Rules):
 
     def run_at(self, model: Model, seconds: float) -> None:
         """Run a model at t."""
-        clock = Clock(self.at(seconds), True)
-        state = f"{self.schema}.tapestry_state"
-        invocation = Invocation("test", clock, state, "UTC", self.recall)
+        invocation = self.invoked(Clock(self.at(seconds), True))
         self.invocations.append(invocation)
         execute(self.session, prepare(self.session, model, invocation, False), invocation)
 

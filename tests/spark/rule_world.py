@@ -8,12 +8,12 @@ from datetime import timedelta
 from typing import Any
 
 from tests.spark.any_tables import AnyTables
+from tests.spark.run_world import run_alone
 
 from tapestry.instants import now_utc
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.context.clock import Clock
-from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.kinds.registry import execute, kind_of, parse_config, prepare
+from tapestry.runs.kinds.registry import kind_of, parse_config, prepare
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import Decided
@@ -43,17 +43,14 @@ class Rules(AnyTables):
 
     def drift(self, model: Model) -> CheckResult:
         """Compare a derived table with its query, as `tapestry verify --full` does."""
-        clock = Clock(now_utc(), True)
-        invocation = Invocation("test", clock, f"{self.schema}.tapestry_state", "UTC", self.recall)
+        invocation = self.invoked(Clock(now_utc(), True))
         audited = kind_of(model).audit(self.session, model, invocation, "full", 0)
         (found,) = audited.results
         return found
 
     def planned(self, model: Model) -> Decided:
         """What a run would do."""
-        state = f"{self.schema}.tapestry_state"
-        invocation = Invocation("test", Clock(now_utc(), True), state, "UTC", self.recall)
-        return prepare(self.session, model, invocation)
+        return prepare(self.session, model, self.invoked(Clock(now_utc(), True)))
 
     def now(self, model: Model, later: float = 0, full_refresh: bool = False) -> Outcome:
         """Run a model as of the machine's clock, or so many seconds later.
@@ -62,15 +59,9 @@ class Rules(AnyTables):
         """
         if len(self.invocations) % 2:
             self.recall = type(self.recall)()
-        clock = Clock(now_utc() + timedelta(seconds=later), True)
-        state = f"{self.schema}.tapestry_state"
-        invocation = Invocation("test", clock, state, "UTC", self.recall)
+        invocation = self.invoked(Clock(now_utc() + timedelta(seconds=later), True))
         self.invocations.append(invocation)
-        planned = prepare(self.session, model, invocation, full_refresh)
-        try:
-            return execute(self.session, planned, invocation)
-        finally:
-            invocation.states.record(self.session)
+        return run_alone(self.session, model, invocation, full_refresh)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.session.rows(sql.replace("{s}", self.schema))]

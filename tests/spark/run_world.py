@@ -80,6 +80,16 @@ def make_old(world: World, table: str, days: float = 8) -> None:
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
+def run_alone(
+    session: Session, model: Model, invocation: Invocation, full_refresh: bool = False
+) -> Outcome:
+    """Run a model in an invocation of its own; the state is recorded, however the run ends."""
+    try:
+        return execute(session, prepare(session, model, invocation, full_refresh), invocation)
+    finally:
+        invocation.states.record(session)
+
+
 @dataclass
 class Counting:
     """A session that keeps what it is asked."""
@@ -144,10 +154,12 @@ class World:
 
     def invocation(self, seconds: float, given: bool = True) -> Invocation:
         """An invocation whose t is so many seconds after the beginning."""
-        clock = Clock(at(seconds), given)
-        state = f"{self.schema}.tapestry_state"
-        self.invocations.append(Invocation("test", clock, state, "UTC", self.recall))
+        self.invocations.append(self.invoked(Clock(at(seconds), given)))
         return self.invocations[-1]
+
+    def invoked(self, clock: Clock) -> Invocation:
+        """An invocation at any time."""
+        return Invocation("test", clock, f"{self.schema}.tapestry_state", "UTC", self.recall)
 
     def release(self) -> None:
         """Drop what its invocations have left in memory: those that only planned, too."""
@@ -172,13 +184,11 @@ class World:
         """One invocation with this model only."""
         invocation = self.invocation(seconds, given)
         try:
-            planned = prepare(self.session, model, invocation, full_refresh)
-            outcome = execute(self.session, planned, invocation)
+            outcome = run_alone(self.session, model, invocation, full_refresh)
             if self.keeps:
                 keep_memories(self.session, invocation.asked.requests, "test")
             return outcome
         finally:
-            invocation.states.record(self.session)
             invocation.shared.release(self.session)
 
     def answers(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.killed import end_leases, killed_at
 from tests.spark.rule_world import FEED, Rules
-from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import (
     ActionFailed,
@@ -21,7 +20,6 @@ from tapestry.errors import (
     UniqueColumnMissing,
 )
 from tapestry.instants import now_utc
-from tapestry.runs.kinds.action import perform
 from tapestry.runs.kinds.rule import plan_run
 from tapestry.runs.protocol.crash import ACTION_POINTS, POINTS
 from tapestry.runs.tables.batches import BatchesOfAction, batches_table
@@ -50,17 +48,13 @@ def inserted(world: Rules, **config: Any) -> Any:
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_rule_killed_at_every_point(
-    world: Rules, monkeypatch: pytest.MonkeyPatch, point: str
-) -> None:
+def test_a_rule_killed_at_every_point(world: Rules, point: str) -> None:
     rule, action = inserted(world), world.action("a", ADD, "r")
     world.now(rule)
     world.now(action)
     world.do("insert into {s}.t values (1, 1)", "insert into {s}.t values (2, 2)")
-    kill_at(monkeypatch, point)
-    with pytest.raises(Killed):
+    with killed_at(point):
         world.now(rule)
-    kill_at(monkeypatch, None)
     world.now(action)
     world.do("insert into {s}.t values (3, 3)")
     world.now(rule)
@@ -80,13 +74,11 @@ def test_an_action_killed_at_every_point(
     world.now(action)
     world.do("insert into {s}.t values (1, 1)", "insert into {s}.t values (2, 2), (2, 2)")
     world.now(rule)
-    kill_at(monkeypatch, point)
-    with pytest.raises(Killed):
+    with killed_at(point):
         world.now(action)
-    kill_at(monkeypatch, None)
     world.do("insert into {s}.t values (3, 3)")
     world.now(rule)
-    monkeypatch.setattr(perform, "now_utc", lambda: now_utc() + timedelta(hours=1))
+    end_leases(monkeypatch)
     world.now(action)
     world.now(action)
     assert logged(world) == [(1, 1), (2, 2), (2, 2), (3, 3)]
@@ -124,14 +116,12 @@ def test_firings_of_a_run_that_was_closed_are_nobodys(
     world.now(action)
     world.do("insert into {s}.t values (1, 1)")
     for _ in range(2):
-        kill_at(monkeypatch, "before_written")
-        with pytest.raises(Killed):
+        with killed_at("before_written"):
             world.now(rule)
         with monkeypatch.context() as patch:
             patch.setattr(plan_run.NextRuleRun, "evaluate", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 world.now(rule)
-        kill_at(monkeypatch, None)
         assert world.rows("select count(*) from {s}.tapestry_firings") == [(1,)]
         assert str(world.now(action)) == "nothing due"
     world.do("insert into {s}.t values (2, 2)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from tests.spark.run_world import UNANSWERED, World, at, literal
@@ -14,11 +13,6 @@ from tapestry.runs.protocol.adoption import compare
 
 CONTINUOUS = kind_called("continuous")
 MISSED = {"id": "3", "author": "a"}
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
 
 
 def hand_made(world: World, *rows: tuple[int, str, float]) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from itertools import pairwise
 from time import monotonic
 from typing import Any
 
 import pytest
+from tests.killed import end_leases, killed_at
 from tests.spark.rule_world import FEED, Rules
-from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ActionFailed, ConfigurationError
-from tapestry.instants import now_utc
-from tapestry.runs.kinds.action import perform, wave_of_round
+from tapestry.runs.kinds.action import wave_of_round
 from tapestry.runs.protocol import crash
 
 pytestmark = pytest.mark.more
@@ -105,11 +103,6 @@ def test_one_bad_key_stops_no_other(world: Rules) -> None:
     assert sums(world) == [(1, 1), (3, 4)]
 
 
-def later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All leases are over."""
-    monkeypatch.setattr(perform, "now_utc", lambda: now_utc() + timedelta(hours=1))
-
-
 @pytest.mark.parametrize("point", ["batches_claimed", "batches_executed"])
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_wave_that_was_killed(
@@ -121,11 +114,9 @@ def test_a_wave_that_was_killed(
     with monkeypatch.context() as patch:
         if closed:
             patch.setattr(wave_of_round.WaveOfRound, "tried", lambda *_: False)
-        kill_at(monkeypatch, point)
-        with pytest.raises(Killed):
+        with killed_at(point):
             world.now(action)
-    kill_at(monkeypatch, None)
-    later(monkeypatch)
+    end_leases(monkeypatch)
     world.now(action if closed else keyed(world, together=False))
     assert sums(world) == world.rows(SUMS)
     assert str(world.now(action)) == "nothing due"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.marks import more
 from tests.runs.state_rows import other
 from tests.spark.run_world import ALL, World, at
-from tests.spark.test_commit_once import Killed, kill_at
 from tests.spark.test_maintained import Shop, into, order
 
 from tapestry.errors import AssumptionWrong, ConcurrentRun
@@ -26,11 +26,6 @@ from tapestry.runs.tables.state import runs_of
 pytestmark = pytest.mark.gate
 
 ANSWERS = [(1, 0.0), (2, 1.0), (3, 5.0), (4, 6.0), (5, 9.0)]
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
 
 
 def warm(world: World, **config: Any) -> tuple[Model, Planned]:
@@ -59,15 +54,11 @@ def test_the_state_gets_the_row_at_the_end(world: World, verify: str, warmly: bo
 
 
 @pytest.mark.parametrize("place", [more("ready"), "committed", more("confirmed")])
-def test_killed_before_the_state_has_the_row(
-    world: World, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
+def test_killed_before_the_state_has_the_row(world: World, place: str) -> None:
     """Before the commit nothing is there; after it the next process records the run."""
     model, planned = warm(world)
-    kill_at(monkeypatch, place)
-    with pytest.raises(Killed):
+    with killed_at(place):
         execute(world.session, planned, world.invocation(10))
-    monkeypatch.undo()
     assert world.states("n") == [(1,)]
     world.recall = type(world.recall)()  # another process
     world.add((6, "e", None, 15))
@@ -94,8 +85,7 @@ def test_a_whole_answer_is_claimed_by_its_commit(
     assert before == shop.answer(model, 20)
     assert sorted(shop.states("n, recorded_at IS NOT NULL")) == [(1, False), (2, True)]
     into(shop, order(4, 2, amount=8))
-    kill_at(monkeypatch, "ready")
-    with pytest.raises(Killed):
+    with killed_at("ready"):
         shop.run(model, 30)
     assert shop.table() == before
     monkeypatch.undo()

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.spark.commit_world import Twins
-from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.cli.explanation import explain_model
 from tapestry.errors import Refusal, SourceRewritten, StateMissing, StateUnreadable
@@ -37,17 +37,13 @@ def test_a_row_arrives_with_its_commit(twins: Twins) -> None:
 
 
 @pytest.mark.more
-def test_a_run_that_is_killed_goes_on_and_a_refresh_gives_the_same(
-    twins: Twins, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_is_killed_goes_on_and_a_refresh_gives_the_same(twins: Twins) -> None:
     twins.run_both(UNANSWERED, twins.add([(1, None), (2, 1)]))
     middle = twins.add([(3, None), (3, None)])
     twins.sql("optimize {s}.messages")
     last = twins.add([(4, 2)])
-    kill_at(monkeypatch, "before_written")
-    with pytest.raises(Killed):
+    with killed_at("before_written"):
         twins.run(twins.model(UNANSWERED), middle)  # what is committed after t waits
-    kill_at(monkeypatch, None)
     twins.recall = Recall()
     twins.run(twins.model(UNANSWERED, "stamped", verify="off"), middle)
     twins.run_both(UNANSWERED, last)

@@ -12,10 +12,10 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from tests.killed import Killed
 from tests.marks import more
 from tests.seeds import seeds
 from tests.spark.commit_world import Twins
-from tests.spark.test_commit_once import Killed
 
 from tapestry.runs.context.recall import Recall
 from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind

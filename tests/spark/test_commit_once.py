@@ -3,61 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.spark.run_world import ALL, UNANSWERED, World, at, forget, literal, writes
 
 from tapestry.errors import ConcurrentRun
 from tapestry.names import GENERATION_PROPERTY
 from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.protocol import crash, plan
+from tapestry.runs.protocol import crash
 from tapestry.runs.protocol.commit import publish
 from tapestry.runs.protocol.plan import Circumstances
-from tapestry.runs.tables.noted_runs import written_in_note
-
-
-class Killed(BaseException):
-    """No handler of ours catches this: the run ends where it is, as when the process is killed."""
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
-
-
-def kill_at(monkeypatch: pytest.MonkeyPatch, name: str | None) -> None:
-    """Kill the runs from now on where they come to a point; at "claimed" all of them claim."""
-
-    def point(here: str) -> None:
-        if here == name:
-            raise Killed(here)
-
-    monkeypatch.setattr(crash, "point", point)
-    noted = (lambda _: None) if name == "claimed" else written_in_note
-    monkeypatch.setattr(plan, "written_in_note", noted)
 
 
 @pytest.mark.parametrize("name", crash.POINTS)
-def test_killed_while_it_creates(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_killed_while_it_creates(world: World, name: str) -> None:
     model = world.model(UNANSWERED)
-    kill_at(monkeypatch, name)
-    with pytest.raises(Killed):
+    with killed_at(name):
         world.run(model, 10.5)
-    kill_at(monkeypatch, None)
     world.run(model, 12)
     world.run(model, 20)
     assert world.answers() == [(1, 10.0), (3, 15.0)]
 
 
-def test_killed_between_the_first_commit_and_the_catalog(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_between_the_first_commit_and_the_catalog(world: World) -> None:
     """Its files lie in the folder: nobody's, so they are written over."""
-    kill_at(monkeypatch, "claimed")
-    with pytest.raises(Killed):
+    with killed_at("claimed"):
         world.run(world.model(UNANSWERED), 10.5)
-    kill_at(monkeypatch, None)
     ((generation,),) = world.session.rows(f"select generation from {world.schema}.tapestry_state")
     target = f"{world.schema}.target"
     world.session.run(
@@ -107,16 +79,12 @@ def test_a_run_whose_statement_fails_is_closed(world: World, verify: str) -> Non
 
 
 @pytest.mark.parametrize("name", crash.POINTS)
-def test_killed_while_it_appends_late_rows(
-    world: World, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_killed_while_it_appends_late_rows(world: World, name: str) -> None:
     model = world.model(ALL)
     world.run(model, 4)
     world.add((7, "late", None, 2), (8, "in time", None, 6))
-    kill_at(monkeypatch, name)
-    with pytest.raises(Killed):
+    with killed_at(name):
         world.run(model, 10)
-    kill_at(monkeypatch, None)
     world.recall = type(world.recall)()  # another process
     world.add((9, "later", None, 12))
     world.run(model, 20)
@@ -128,13 +96,11 @@ def test_killed_while_it_appends_late_rows(
     assert len(world.answers()) == 8
 
 
-def test_a_crashed_run_is_executed_as_it_was(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crashed_run_is_executed_as_it_was(world: World) -> None:
     """Its query too, though the author has changed it since."""
     world.run(world.model(ALL), 1)
-    kill_at(monkeypatch, "claimed")
-    with pytest.raises(Killed):
+    with killed_at("claimed"):
         world.run(world.model(ALL), 5)
-    kill_at(monkeypatch, None)
     world.add((4, "b", None, 4.5))
     changed = world.model(ALL + " where author = 'b'", on_query_change="continue")
     world.run(changed, 9)
@@ -145,18 +111,14 @@ def test_a_crashed_run_is_executed_as_it_was(world: World, monkeypatch: pytest.M
     ]
 
 
-def test_the_run_after_a_crash_tells_what_it_finished(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_run_after_a_crash_tells_what_it_finished(world: World) -> None:
     """Though it finds nothing new itself; where the crashed run had landed nothing is left."""
     model = world.model(ALL)
     world.run(model, 0.5)
     told = []
     for seconds, name in ((1, "claimed"), (5, "committed")):
-        kill_at(monkeypatch, name)
-        with pytest.raises(Killed):
+        with killed_at(name):
             world.run(model, seconds)
-        kill_at(monkeypatch, None)
         world.recall = type(world.recall)()  # another process
         told += [str(world.run(model, seconds + 0.5)), str(world.run(model, seconds + 0.6))]
     assert told[0].startswith("1 row in (")
@@ -196,19 +158,15 @@ def test_two_runs_from_the_same_state(world: World) -> None:
     assert [i for i, _ in world.answers()] == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_slow_run_and_the_one_that_took_it_for_dead(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_run_and_the_one_that_took_it_for_dead(world: World) -> None:
     """A run that only slept after its claim commits nothing twice when it wakes up."""
     model = world.model(ALL)
     world.run(model, 4)
     world.add((4, "c", None, 6))
     slow = world.invocation(10)
     planned = writes(prepare(world.session, model, slow))
-    kill_at(monkeypatch, "before_written")
-    with pytest.raises(Killed):
+    with killed_at("before_written"):
         execute(world.session, planned, slow)
-    kill_at(monkeypatch, None)
     world.run(model, 12)
     publish(world.session, planned.row, planned.main)
     assert [i for i, _ in world.answers()] == [1, 2, 3, 4]
@@ -239,14 +197,12 @@ def test_an_append_that_meets_a_refresh(world: World) -> None:
     assert [i for i, _ in world.answers()] == [1, 2, 3, 4]
 
 
-def test_a_refresh_killed_half_way(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refresh_killed_half_way(world: World) -> None:
     """The old generation is closed, the new one not there: the next run builds it."""
     model = world.model(ALL)
     world.run(model, 2)
-    kill_at(monkeypatch, "ready")
-    with pytest.raises(Killed):
+    with killed_at("ready"):
         world.run(model, 10, full_refresh=True)
-    kill_at(monkeypatch, None)
     assert world.run(model, 20).action == "create"
     assert [i for i, _ in world.answers()] == [1, 2, 3]
 
@@ -272,18 +228,14 @@ def test_settings_of_the_session_stay_as_they_are(world: World) -> None:
 
 
 @pytest.mark.parametrize("verify", ["off", "full"])
-def test_a_crashed_run_over_a_source_that_has_got_a_column_since(
-    world: World, monkeypatch: pytest.MonkeyPatch, verify: str
-) -> None:
+def test_a_crashed_run_over_a_source_that_has_got_a_column_since(world: World, verify: str) -> None:
     """Found by a random life: what was read then was asked for the columns of today."""
     joined = "select m.id, r.id as r from {s}.messages m join {s}.messages r on r.parent = m.id"
     model = world.model(joined, verify=verify)
     world.run(model, 2)
     world.add((4, "b", 1, 1.5), (5, "b", 1, 4))
-    kill_at(monkeypatch, "claimed")
-    with pytest.raises(Killed):
+    with killed_at("claimed"):
         world.run(model, 6)
-    kill_at(monkeypatch, None)
     world.recall = type(world.recall)()
     world.session.run(f"alter table {world.schema}.messages add columns (topic string)")
     world.session.run(

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.marks import more
 from tests.spark.run_world import UNANSWERED, World, at
-from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import SourceRewritten
 from tapestry.runs.kinds.continuous.after.audit import audit
@@ -16,7 +16,6 @@ from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind
 from tapestry.runs.kinds.continuous.after.preview import preview
 from tapestry.runs.kinds.continuous.after.rewind import rewind
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol import crash
 
 pytestmark = pytest.mark.gate
 
@@ -24,11 +23,6 @@ DISTINCT = "select distinct m.author as id from {s}.messages m"
 _REPLY = "(select 1 from {s}.messages r where r.parent = m.id)"
 ANSWERED = f"select m.id from {{s}}.messages m where exists {_REPLY}"
 JOINED = "select m.id, r.id as r from {s}.messages m join {s}.messages r on r.parent = m.id"
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
 
 
 def _model(world: World, sql: str, verify: str = "full") -> Model:
@@ -178,21 +172,12 @@ def test_a_query_that_does_not_look_back_keeps_nothing(world: World) -> None:
 
 @pytest.mark.more
 @pytest.mark.parametrize("point", ["claimed", "before_written", "committed"])
-def test_a_run_that_is_killed_ends_a_row_once(
-    world: World, monkeypatch: pytest.MonkeyPatch, point: str
-) -> None:
+def test_a_run_that_is_killed_ends_a_row_once(world: World, point: str) -> None:
     model = _model(world, UNANSWERED)
     world.run(model, 20)
     _delete(world, "id = 3")
-
-    def die(here: str) -> None:
-        if here == point:
-            raise Killed(here)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(crash, "point", die)
-        with pytest.raises(Killed):
-            world.run(model, 30)
+    with killed_at(point):
+        world.run(model, 30)
     world.recall = type(world.recall)()
     world.run(model, 40)
     world.add((4, "a", None, 41))

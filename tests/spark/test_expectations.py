@@ -15,11 +15,6 @@ from tapestry.runs.protocol.log import write_checks, write_log
 NOT_B = {"name": "not_b", "expect": "author <> 'b'"}
 
 
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
-
-
 def rejected(world: World) -> list[tuple[Any, ...]]:
     """What stands in the table of rejected rows."""
     columns = "id, n, array_join(expectations, ',')"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.killed import Killed, killed_at
 from tests.spark.run_world import ALL, World, ids
-from tests.spark.test_commit_once import Killed, kill_at
 from tests.spark.test_expectations import NOT_B, rejected
 
 from tapestry.errors import ConcurrentRun, ExpectationFailed
@@ -14,21 +14,14 @@ from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.protocol import crash
 
 
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
-
-
 @pytest.mark.parametrize("name", [*crash.POINTS, *crash.CHECKED_POINTS])
-def test_killed_at_every_point(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_killed_at_every_point(world: World, name: str) -> None:
     """Every row ends in the target or among the rejected ones, once."""
     model = world.model(ALL, expectations=[{**NOT_B, "on_violation": "drop"}])
     world.run(model, 4)
     world.add((7, "b", None, 2), (8, "b", None, 6), (9, "c", None, 7))
-    kill_at(monkeypatch, name)
-    with pytest.raises(Killed):
+    with killed_at(name):
         world.run(model, 10)
-    kill_at(monkeypatch, None)
     world.recall = type(world.recall)()
     world.add((10, "b", None, 12), (11, "c", None, 12))
     world.run(model, 20)
@@ -36,17 +29,13 @@ def test_killed_at_every_point(world: World, monkeypatch: pytest.MonkeyPatch, na
     assert [row[0] for row in rejected(world)] == [2, 7, 8, 10]
 
 
-def test_killed_between_the_tables_and_corrected(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_between_the_tables_and_corrected(world: World) -> None:
     """The rows that were rejected before the crash are published when nothing drops them now."""
     dropping = world.model(ALL, expectations=[{**NOT_B, "on_violation": "drop"}])
     world.run(dropping, 4)
     world.add((8, "b", None, 6), (9, "c", None, 7))
-    kill_at(monkeypatch, "rejected")
-    with pytest.raises(Killed):
+    with killed_at("rejected"):
         world.run(dropping, 10)
-    kill_at(monkeypatch, None)
     world.recall = type(world.recall)()
     world.run(world.model(ALL), 20)
     assert ids(world.answers()) == [1, 3, 8, 9]
@@ -131,14 +120,10 @@ def test_nothing_removes_what_a_refresh_is_writing(
     assert [row[0] for row in rejected(world)] == [2, 4]
 
 
-def test_a_crashed_run_whose_columns_the_expectations_do_not_know(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crashed_run_whose_columns_the_expectations_do_not_know(world: World) -> None:
     world.run(world.model(ALL), 2)
-    kill_at(monkeypatch, "claimed")
-    with pytest.raises(Killed):
+    with killed_at("claimed"):
         world.run(world.model(ALL), 5)
-    kill_at(monkeypatch, None)
     world.recall = type(world.recall)()
     world.add((4, "b", None, 4.5))
     model = world.model(
@@ -151,9 +136,7 @@ def test_a_crashed_run_whose_columns_the_expectations_do_not_know(
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 4.5)]
 
 
-def test_late_rows_of_a_failed_run_come_once_after_one_that_was_given_up(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_late_rows_of_a_failed_run_come_once_after_one_that_was_given_up(world: World) -> None:
     """The second run cleans up after the first only once it is executed, and it never is."""
     checked = world.model(
         ALL,
@@ -166,10 +149,8 @@ def test_late_rows_of_a_failed_run_come_once_after_one_that_was_given_up(
     world.add((9, "a", None, 5))
     with pytest.raises(ExpectationFailed):
         world.run(checked, 30)
-    kill_at(monkeypatch, "claimed")
-    with pytest.raises(Killed):
+    with killed_at("claimed"):
         world.run(checked, 30)
-    kill_at(monkeypatch, None)
     world.recall = type(world.recall)()
     renamed = world.model(
         ALL.replace("m.author", "m.author as who"),
@@ -211,7 +192,7 @@ def test_a_slow_execution_that_writes_late_rows_after_its_run_was_closed(
     assert world.answers(columns="id, r") == [(2, 3, 5), (4, 5, 12), (4, 6, 25)]
 
 
-def test_a_crashed_run_brings_its_new_column(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crashed_run_brings_its_new_column(world: World) -> None:
     """The query of a crashed run is told from the state: Spark is asked for that one's types."""
     world.run(world.model("select m.id from {s}.messages m"), 2)
     wider = world.model(
@@ -219,10 +200,8 @@ def test_a_crashed_run_brings_its_new_column(world: World, monkeypatch: pytest.M
         on_query_change="continue",
         on_schema_change="append_new_columns",
     )
-    kill_at(monkeypatch, "claimed")
-    with pytest.raises(Killed):
+    with killed_at("claimed"):
         world.run(wider, 9)
-    kill_at(monkeypatch, None)
     world.recall = type(world.recall)()
     world.run(wider, 12)
     found = [(i, at is not None) for i, at, _ in world.answers(columns="id, at")]

@@ -9,7 +9,6 @@ from tests.spark.run_world import World
 
 from tapestry.cli.explanation import explain_model
 from tapestry.errors import ConfigurationError, QueryChanged, Refusal
-from tapestry.runs.engine.session import Session
 
 QUERIES: dict[str, dict[str, Any]] = {
     "select id from {s}.messages": {},
@@ -27,11 +26,6 @@ QUERIES: dict[str, dict[str, Any]] = {
         "expectations": [{"name": "there", "expect": "nothing is not null"}]
     },
 }
-
-
-@pytest.fixture
-def world(session: Session, schema: str) -> World:
-    return World(session, schema).create()
 
 
 def test_what_a_run_refuses_explain_refuses(world: World) -> None:

@@ -20,11 +20,6 @@ pytestmark = pytest.mark.gate
 PARENTS = "select m.id, m.parent from {s}.messages m"
 
 
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
-
-
 # -- types of columns -----------------------------------------------------------------------------
 @pytest.mark.more
 @pytest.mark.parametrize("verify", [pytest.param("off", marks=pytest.mark.more), "sample"])

@@ -53,11 +53,6 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
-
-
 def test_our_conditions_count_what_great_expectations_counts(session: Any, schema: str) -> None:
     session.run(
         f"create table {schema}.t using delta as select * from values"

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.spark.run_world import World, at
-from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ExpectationFailed
 from tapestry.runs.context.recall import Recall
@@ -20,11 +20,6 @@ GROUPS = (
     "select m.author, count(*) as n, count(distinct m.parent) as d, max(m.id) as last"
     " from {s}.messages m group by m.author having count(*) > 1"
 )
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
 
 
 def kept(world: World) -> list[tuple[Any, ...]]:
@@ -151,15 +146,11 @@ def test_what_a_failed_run_kept_does_not_count(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", crash.POINTS)
-def test_killed_at_any_point_a_run_keeps_its_changes_once(
-    world: World, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_killed_at_any_point_a_run_keeps_its_changes_once(world: World, name: str) -> None:
     model = second(world)
     world.add((7, "b", 9, 12), (8, "c", None, 11))
-    kill_at(monkeypatch, name)
-    with pytest.raises(Killed):
+    with killed_at(name):
         world.run(model, 20)
-    kill_at(monkeypatch, None)
     world.recall = Recall()
     world.add((9, "a", None, 22))
     world.run(model, 30)
@@ -170,7 +161,7 @@ def test_killed_at_any_point_a_run_keeps_its_changes_once(
 def test_one_that_has_grown_long_is_put_together(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_states, "_long", lambda *_: True)
+    monkeypatch.setattr(group_states, "GROWN", -1)
     model = second(world)
     assert since(world) == (2, 2)
     third(world, model)

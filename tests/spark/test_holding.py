@@ -9,20 +9,16 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from tests.killed import killed_at
 from tests.spark.run_world import ALL, UNANSWERED, World, ids, question_of
 
 from tapestry.errors import ExpectationFailed
 from tapestry.runs.engine.session import ONLY_SQL, Capabilities, for_little
 from tapestry.runs.kinds.continuous import query
-from tapestry.runs.protocol import crash, run
+from tapestry.runs.protocol import run
 from tapestry.runs.query import holding
 from tapestry.runs.query.holding import NOTHING_HELD
 from tapestry.sql.facts import keys
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
 
 
 def _texts(world: World, word: str) -> list[str]:
@@ -108,20 +104,12 @@ def test_a_refused_run_leaves_no_view_and_the_next_one_holds_again(world: World)
 def test_a_run_killed_with_its_views_there_is_carried_out_again(
     world: World, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Killed(BaseException):
-        pass
-
-    def point(name: str) -> None:
-        if name == place:
-            raise Killed
-
     model = world.model(UNANSWERED, verify="full")
     world.run(model, 8)
     world.add((4, "c", None, 9), (5, "d", None, 2))
     with monkeypatch.context() as patched:
-        patched.setattr(crash, "point", point)
         patched.setattr(run, "release", lambda *_: None)  # as a process that is killed
-        with pytest.raises(Killed):
+        with killed_at(place):
             world.run(model, 30)
     left = _views(world)  # of a process that lives on; they have names of their own
     assert left

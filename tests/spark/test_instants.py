@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from tests.killed import killed_at
 from tests.marks import more
 from tests.spark.run_world import World, at, literal, writes
-from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import ExpectationFailed, StateMissing, TargetChanged, TooManyInstants
 from tapestry.runs.context.recall import Recall
@@ -25,11 +23,6 @@ LATEST = (
     "select x.author, x.id from (select m.*, row_number() over (partition by m.author"
     " order by m.ts desc, m.id desc) as rank from {s}.messages m) x where x.rank = 1"
 )
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
 
 
 def test_every_count_is_an_answer_once(world: World) -> None:
@@ -141,23 +134,14 @@ def known(world: World) -> int:
 @pytest.mark.parametrize(
     "died", ["before_written", *(more(p) for p in crash.POINTS if p != "before_written")]
 )
-def test_a_run_that_died_notes_what_was_deleted_all_the_same(
-    world: World, monkeypatch: pytest.MonkeyPatch, died: str
-) -> None:
+def test_a_run_that_died_notes_what_was_deleted_all_the_same(world: World, died: str) -> None:
     """Deleted before its claim: it is executed again; deleted after it: the next run notes it."""
     model = world.model(COUNTS, on_source_rewrite="deletes_ok", on_target_change="accept")
     world.run(model, 6)
     world.session.run(f"delete from {world.schema}.target where author = 'a' and n = 1")
     world.session.run(f"delete from {world.schema}.messages where id = 3")
-
-    def point(here: str) -> None:
-        if here == died:
-            raise Killed(here)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(crash, "point", point)
-        with pytest.raises(Killed):
-            world.run(model, 8)
+    with killed_at(died):
+        world.run(model, 8)
     world.recall = Recall()
     world.session.run(f"delete from {world.schema}.target where author = 'a' and n = 2")
     world.run(model, 9)

@@ -7,14 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.killed import end_leases, killed_at
 from tests.spark.rule_world import FEED, Rules
-from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ActionFailed, BaselineGap
 from tapestry.instants import now_utc
 from tapestry.runs.context.clock import Clock
-from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.kinds.action import perform, spent_rows
+from tapestry.runs.kinds.action import spent_rows
 from tapestry.runs.kinds.action.perform import BatchRound
 from tapestry.runs.kinds.action.rules_read import read_rules
 from tapestry.runs.protocol.crash import REMOVAL_POINTS
@@ -129,27 +128,23 @@ def test_what_is_dead_stays_with_all_that_came_later(world: Keeping) -> None:
 def test_what_is_claimed_stays(world: Keeping, monkeypatch: pytest.MonkeyPatch) -> None:
     action = world.begin()
     world.put("(1, 1), (2, 2)")
-    kill_at(monkeypatch, "batches_claimed")
-    with pytest.raises(Killed):
+    with killed_at("batches_claimed"):
         world.now(action)
-    kill_at(monkeypatch, None)
     world.put("(3, 3)")
     assert str(world.now(action)) == "1 batch of 1 firing"
     assert world.left == [[1, 2]] * 3
-    monkeypatch.setattr(perform, "now_utc", lambda: now_utc() + timedelta(hours=1))
+    end_leases(monkeypatch)
     world.now(action)
     assert world.left == [[], [], [2]]
     assert world.rows(SUMS) == world.rows(WANTED)
 
 
 @pytest.mark.parametrize("point", REMOVAL_POINTS)
-def test_killed_while_rows_go(world: Keeping, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+def test_killed_while_rows_go(world: Keeping, point: str) -> None:
     action = world.begin()
     world.put("(1, 1), (2, 2)", "(1, 10)")
-    kill_at(monkeypatch, point)
-    with pytest.raises(Killed):
+    with killed_at(point):
         world.now(action)
-    kill_at(monkeypatch, None)
     assert str(world.now(action)) == "nothing due"
     world.put("(1, 100)")
     assert str(world.now(action)) == "1 batch of 1 firing"
@@ -205,6 +200,4 @@ def test_a_derived_table_that_comes_too_late(world: Keeping) -> None:
 
 
 def round_of(world: Keeping, action: Any) -> BatchRound:
-    state = f"{world.schema}.tapestry_state"
-    invocation = Invocation("test", Clock(now_utc(), True), state, "UTC", world.recall)
-    return BatchRound(world.session, action, invocation)
+    return BatchRound(world.session, action, world.invoked(Clock(now_utc(), True)))

@@ -10,13 +10,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.marks import more
 from tests.seeds import seeds
 from tests.spark.run_world import World, literal
-from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import TargetChanged, VerificationFailed
-from tapestry.runs.context import shared_views
 from tapestry.runs.kinds.maintained import (
     source_versions,
 )
@@ -191,18 +190,13 @@ def test_a_run_writes_what_changed_and_nothing_else(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("here", [more("claimed"), "staged", more("ready"), more("committed")])
-def test_a_run_that_was_killed_loses_nothing(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch, here: str
-) -> None:
+def test_a_run_that_was_killed_loses_nothing(shop: Shop, here: str) -> None:
     into(shop, order(1, 1), order(2, 2))
     model = shop.maintained(COUNTS)
     shop.run(model, 10)
     shop.session.run(f"delete from {shop.schema}.orders where id = 1")
-
-    kill_at(monkeypatch, here)
-    with pytest.raises(Killed):
+    with killed_at(here):
         shop.run(model, 20)
-    monkeypatch.undo()
     shop.recall = type(shop.recall)()  # another process
     into(shop, order(3, 2), order(4, 3))
     shop.run(model, 30)
@@ -255,15 +249,11 @@ def test_a_change_feed_is_read_once_for_all_models_of_an_invocation(
         shop.run(model, 10)
     into(shop, order(3, 2))
     shop.session.run(f"update {orders} set id = 7 where id = 1")
-    made: list[str] = []
-    make = shared_views._made
-    monkeypatch.setattr(
-        shared_views, "_made", lambda session, sql: made.append(sql) or make(session, sql)
-    )
     invocation = shop.invocation(20)
+    shop.session.texts.clear()
     for model in models:
         execute(shop.session, prepare(shop.session, model, invocation, False), invocation)
-    assert ["table_changes" in one for one in made] == [True]
+    assert sum("table_changes" in one for one in shop.session.texts) == 1
     for model in models:
         assert shop.table(model.name) == shop.answer(model, 20)
 

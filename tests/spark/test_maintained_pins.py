@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.spark.run_world import make_old
-from tests.spark.test_commit_once import Killed, kill_at
 from tests.spark.test_maintained import COUNTS, Shop, into, order, with_orders
 
 from tapestry.errors import Refusal
@@ -206,17 +206,13 @@ def test_pins_move_before_their_files_go(shop: Shop) -> None:
     assert "0 inserted" in told(shop, model, 20 * DAY)
 
 
-def test_a_run_that_was_claimed_over_versions_that_are_gone(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_was_claimed_over_versions_that_are_gone(shop: Shop) -> None:
     """It is closed, and a new one goes on from the last that landed."""
     model = shop.maintained(COUNTS, refresh="full")
     shop.run(model, 10)
     into(shop, order(4, 4))
-    kill_at(monkeypatch, "claimed")
-    with pytest.raises(Killed):
+    with killed_at("claimed"):
         shop.run(model, 20)
-    kill_at(monkeypatch, None)
     shop.recall = type(shop.recall)()  # another process
     shop.session.run(f"drop table {shop.schema}.orders")
     shop.session.run(f"create table {shop.schema}.orders {COLUMNS} using delta")

@@ -7,10 +7,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.marks import more
 from tests.seeds import seeds
 from tests.spark.run_world import literal
-from tests.spark.test_commit_once import Killed, kill_at
 from tests.spark.test_maintained import COUNTS, QUERIES, Shop, change, into, order
 
 from tapestry.errors import ConfigurationError, ExpectationFailed, Refusal
@@ -124,18 +124,13 @@ def test_rejected_rows_are_those_of_now(shop: Shop) -> None:
 
 @pytest.mark.more
 @pytest.mark.parametrize("here", ["staged", "rejected", "ready", "committed", "confirmed"])
-def test_no_rejected_row_is_lost_or_twice_when_a_run_is_killed(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch, here: str
-) -> None:
+def test_no_rejected_row_is_lost_or_twice_when_a_run_is_killed(shop: Shop, here: str) -> None:
     into(shop, order(1, 1, 5), order(2, 2, 1), order(3, 3, 1))
     model = dropping(shop, "select id, amount from {s}.orders", "amount > 2")
     shop.run(model, 10)
     shop.session.run(f"update {shop.schema}.orders set amount = 6 - amount where id < 3")
-
-    kill_at(monkeypatch, here)
-    with pytest.raises(Killed):
+    with killed_at(here):
         shop.run(model, 20)
-    monkeypatch.undo()
     shop.recall = type(shop.recall)()  # another process
     shop.run(model, 30)
     assert falls_apart(shop, model, "amount > 2", 30)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.killed import killed_before
 from tests.spark.run_world import at, writes
-from tests.spark.test_commit_once import Killed
 from tests.spark.test_maintained import COUNTS, Shop, into, order, with_orders
 
 from tapestry.errors import ConcurrentRun, ConfigurationError, StateMissing, WindowError
+from tapestry.names import GENERATION_PROPERTY
 from tapestry.runs.kinds.maintained.bring_to_state import adopting, rewinding
 from tapestry.runs.kinds.registry import execute, kind_called
 from tapestry.runs.model.model import Model
@@ -20,6 +21,8 @@ pytestmark = pytest.mark.more
 MAINTAINED = kind_called("maintained")
 BUILT = "create or replace table {s}.target using delta {built} as select 1 as cust, 7L as n"
 AS_TABLE = "tblproperties ('tapestry.kind' = 'table')"
+NAMES = f"SET TBLPROPERTIES ('{GENERATION_PROPERTY}'"
+"""The last statement of a commit into a table that was there."""
 
 
 @pytest.fixture
@@ -80,9 +83,7 @@ def test_there_and_back_again(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_a_table_is_adopted_by_the_rows_that_differ(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch, killed: bool
-) -> None:
+def test_a_table_is_adopted_by_the_rows_that_differ(shop: Shop, killed: bool) -> None:
     model, target = shop.maintained(COUNTS), f"{shop.schema}.target"
     types = "cust int, n bigint, s decimal(20,2)"
     feeds = "using delta tblproperties (delta.enableChangeDataFeed = true)"
@@ -92,14 +93,8 @@ def test_a_table_is_adopted_by_the_rows_that_differ(
     assert (found.rows, found.answers) == (3, 2)
     assert (found.missing.rows, found.extra.rows) == (1, 2)
     if killed:
-
-        def dies(*_: Any) -> None:
-            raise Killed
-
-        monkeypatch.setattr("tapestry.runs.protocol.commit._name", dies)
-        with pytest.raises(Killed):
+        with killed_before(shop.session, NAMES):
             adopt(shop, model, 10)
-        monkeypatch.undo()
         assert shop.table() == shop.answer(model, 10)
         with pytest.raises(StateMissing):
             shop.run(model, 20)
@@ -124,9 +119,7 @@ def test_a_table_with_other_columns_is_not_adopted(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_a_table_is_brought_back_to_an_earlier_run(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch, killed: bool
-) -> None:
+def test_a_table_is_brought_back_to_an_earlier_run(shop: Shop, killed: bool) -> None:
     """The next run goes on from what that run had read."""
     model = shop.maintained(COUNTS)
     shop.run(model, 10)
@@ -139,14 +132,8 @@ def test_a_table_is_brought_back_to_an_earlier_run(
     third = shop.table()
     assert rewind(shop, model, 40, to=35) is None
     if killed:
-
-        def dies(*_: Any) -> None:
-            raise Killed
-
-        monkeypatch.setattr("tapestry.runs.protocol.commit._name", dies)
-        with pytest.raises(Killed):
+        with killed_before(shop.session, NAMES):
             rewind(shop, model, 40, to=25)
-        monkeypatch.undo()
         shop.recall = type(shop.recall)()
     else:
         assert rewind(shop, model, 40, to=25) == "1 inserted, 1 updated, 0 deleted; full: ASKED"

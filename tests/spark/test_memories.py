@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.spark.run_world import World, delete_folder
-from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ConfigurationError
 from tapestry.names import MEMORY_PREFIX
@@ -21,6 +20,8 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.tables.target import metadata
 
+pytestmark = pytest.mark.usefixtures("released")
+
 BUSY = (
     "select m.id, r.id as reply from {s}.messages m join {s}.messages r on r.parent = m.id"
     " where m.author = 'a' and r.id > 2"
@@ -29,13 +30,6 @@ BUSY = (
 MORE = [(4, "a", None, 7), (5, "b", 1, 8), (6, "b", 4, 8), (7, "a", 2, 8)]
 SECOND = [(1, 5, 8.0), (4, 6, 8.0)]
 THIRD = [(1, 5, 8.0), (1, 8, 11.0), (4, 6, 8.0)]
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> Iterator[World]:
-    world = World(session, schema).create()
-    yield world
-    world.release()
 
 
 def run(world: World, model: Model, seconds: float) -> tuple[Outcome, tuple[Deed, ...]]:
@@ -206,15 +200,11 @@ def test_a_run_does_not_read_another_one_of_the_same_name_and_version(world: Wor
     assert world.answers(columns="id, reply") == SECOND
 
 
-def test_a_run_that_crashed_is_executed_again_below_a_newer_memory(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_crashed_is_executed_again_below_a_newer_memory(world: World) -> None:
     model, _ = second(world)
     world.add((8, "b", 1, 11))
-    kill_at(monkeypatch, "claimed")
-    with pytest.raises(Killed):
+    with killed_at("claimed"):
         run(world, model, 12)
-    kill_at(monkeypatch, None)
     world.add((9, "a", None, 13))
     other = world.model(BUSY, "other", memories=["m"])
     run(world, other, 14)
@@ -223,16 +213,12 @@ def test_a_run_that_crashed_is_executed_again_below_a_newer_memory(
     assert world.answers(columns="id, reply") == THIRD
 
 
-def test_a_run_that_crashed_has_the_aliases_of_then(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_crashed_has_the_aliases_of_then(world: World) -> None:
     """What the model names today is no fault of the query that is executed again."""
     model, _ = second(world)
     world.add((8, "b", 1, 11))
-    kill_at(monkeypatch, "claimed")
-    with pytest.raises(Killed):
+    with killed_at("claimed"):
         run(world, model, 12)
-    kill_at(monkeypatch, None)
     renamed = BUSY.replace(" m.", " x.").replace("= m.", "= x.").replace("messages m", "messages x")
     later = world.model(renamed, memories=["x"], on_query_change="continue")
     world.recall = type(world.recall)()

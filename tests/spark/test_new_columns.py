@@ -28,11 +28,6 @@ SHAPES = {
 }
 
 
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
-
-
 def widen(world: World, columns: str = "w string", values: str = "'w'") -> None:
     """Columns more in the source, and a row that has them."""
     world.session.run(f"alter table {world.schema}.messages add columns ({columns})")

@@ -16,11 +16,6 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.plan import Decided, Nothing
 
 
-@pytest.fixture
-def world(session: Session, schema: str) -> World:
-    return World(session, schema).create()
-
-
 class Processes:
     """Each plans one run, with what the ones before it have kept in a folder."""
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.spark.run_world import ALL, World, at, literal, make_old
-from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import SourceHistoryGone, SourceRewritten, TapestryError
 from tapestry.runs.kinds.continuous.after.audit import audit
@@ -43,11 +43,6 @@ CHANGES = {
 def change(world: World, statement: str) -> None:
     m = f"{world.schema}.messages"
     world.session.run(statement.format(m=m, t2=literal(2), t9=literal(9)))
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
 
 
 @pytest.fixture
@@ -100,15 +95,13 @@ def test_a_source_that_changes_after_eight_days(world: World, statement: str) ->
 
 
 @pytest.mark.usefixtures("_refused")
-def test_a_run_that_crashed_eight_days_ago(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_crashed_eight_days_ago(world: World) -> None:
     """Its version is read no more, nothing of it has landed: its window is run anew."""
     model = world.model(ALL, on_source_rewrite="deletes_ok")
     world.run(model, 3)
     change(world, NEW)
-    kill_at(monkeypatch, "claimed")
-    with pytest.raises(Killed):
+    with killed_at("claimed"):
         world.run(model, 10)
-    kill_at(monkeypatch, None)
     world.recall = type(world.recall)()
     make_old(world, "messages")
     change(world, "insert into {m} values (5, 'd', null, {t9})")

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from tests.spark.run_world import World
 
 from tapestry.errors import Refusal
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
 
 
 def test_a_function_of_ones_own_is_called_where_it_is_declared(world: World) -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-from datetime import timedelta
 from time import sleep
 from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.killed import end_leases, killed_at
 from tests.spark.python_world import PythonActions
 from tests.spark.rule_world import FEED
-from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ActionFailed, ConfigurationError
-from tapestry.instants import now_utc
-from tapestry.runs.kinds.action import perform
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.crash import ACTION_POINTS
 
@@ -52,11 +49,6 @@ def begun(world: PythonActions, action: Model, **rule: Any) -> Model:
     return made
 
 
-def later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a killed run has claimed is free again."""
-    monkeypatch.setattr(perform, "now_utc", lambda: now_utc() + timedelta(hours=1))
-
-
 def logged(world: PythonActions) -> list[tuple[Any, ...]]:
     return world.rows("select id, v from {s}.log order by id, v")
 
@@ -71,11 +63,9 @@ def test_a_function_killed_at_every_point(
     rule = begun(world, action)
     world.do("insert into {s}.t values (1, 1)", "insert into {s}.t values (2, 2), (2, 2)")
     world.now(rule)
-    kill_at(monkeypatch, point)
-    with pytest.raises(Killed):
+    with killed_at(point):
         world.now(action)
-    kill_at(monkeypatch, None)
-    later(monkeypatch)
+    end_leases(monkeypatch)
     world.do("insert into {s}.t values (3, 3)")
     world.now(rule)
     world.now(action)
@@ -158,11 +148,9 @@ def test_an_outside_effect_has_the_same_key_at_each_attempt(
     assert str(world.now(action)) == "0 batches of 0 firings, 1 failed"
     ((error,),) = world.rows("select error from {s}.a where event = 'failed'")
     assert error.startswith("OSError: no route to the service\n  in: models/a.py, line 7\n  do: ")
-    kill_at(monkeypatch, "batches_executed")
-    with pytest.raises(Killed):
+    with killed_at("batches_executed"):
         world.now(action)
-    kill_at(monkeypatch, None)
-    later(monkeypatch)
+    end_leases(monkeypatch)
     world.now(action)
     world.do("insert into {s}.t values (1, 1)")
     world.now(rule)
@@ -282,11 +270,9 @@ def test_a_function_whose_rows_have_landed_is_not_called_again(
     rule = begun(world, action)
     world.do("insert into {s}.t values (1, 1)")
     world.now(rule)
-    kill_at(monkeypatch, "batches_executed")
-    with pytest.raises(Killed):
+    with killed_at("batches_executed"):
         world.now(action)
-    kill_at(monkeypatch, None)
-    later(monkeypatch)
+    end_leases(monkeypatch)
     assert str(world.now(action)) == "1 batch of 1 firing"
     assert logged(world) == [(1, 1)]
 

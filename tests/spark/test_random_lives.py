@@ -14,11 +14,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from tests.killed import Killed
 from tests.marks import more
 from tests.seeds import seeds
 from tests.spark.lives import KINDS, SECOND, Answer, Content, Life
 from tests.spark.run_world import World, at, literal
-from tests.spark.test_commit_once import Killed
 
 from tapestry.runs.kinds.continuous import query
 from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind

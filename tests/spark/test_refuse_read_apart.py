@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from tests.spark.run_world import UNANSWERED, World
@@ -45,11 +44,6 @@ APART = {
         "select m.id from {s}.messages m where m.parent is not null",
     ),
 }
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
 
 
 def _query(world: World, sql: str) -> Query:

@@ -7,8 +7,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.spark.run_world import ALL, BEGIN, UNANSWERED, World, at
-from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import ConcurrentRun, WindowError
 from tapestry.runs.kinds.continuous.after import rewind as module
@@ -24,11 +24,6 @@ from tapestry.runs.tables.target import look
 POINTS = ("planned", "claimed", "before_written", "committed", "confirmed")
 
 
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
-
-
 def back(world: World, model: Model, seconds: float) -> Rewind | None:
     """Rewind a model in an invocation of its own."""
     invocation = world.invocation(100)
@@ -36,14 +31,6 @@ def back(world: World, model: Model, seconds: float) -> Rewind | None:
     if planned is not None:
         rewind(world.session, planned, invocation)
     return planned
-
-
-def kill_at(monkeypatch: pytest.MonkeyPatch, name: str | None) -> None:
-    def point(here: str) -> None:
-        if here == name:
-            raise Killed(here)
-
-    monkeypatch.setattr(module, "point", point)
 
 
 def test_back_to_the_end_of_a_run_and_into_the_middle_of_one(world: World) -> None:
@@ -95,7 +82,7 @@ def test_the_table_stays_what_it_was(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", POINTS)
-def test_killed(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_killed(world: World, name: str) -> None:
     """Then somebody runs the model, or rewinds it again: nothing is lost, nothing comes twice."""
     model = world.model(ALL)
     world.run(model, 4)
@@ -105,10 +92,8 @@ def test_killed(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> Non
     world.run(model, 20)
     whole = world.answers()
     assert [i for i, _ in whole] == [1, 2, 3, 7, 8, 9, 10]
-    kill_at(monkeypatch, name)
-    with pytest.raises(Killed):
+    with killed_at(name, module):
         back(world, model, 8)
-    kill_at(monkeypatch, None)
     world.recall = type(world.recall)()  # another process
     world.run(model, 20)
     landed = POINTS.index(name) >= POINTS.index("committed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from tests.marks import more
@@ -21,11 +20,6 @@ from tapestry.runs.tables.state import claim
 from tapestry.runs.tables.target import look
 
 pytestmark = pytest.mark.gate
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
 
 
 def test_any_sequence_of_windows_gives_the_full_refresh(world: World) -> None:

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.marks import more
 from tests.spark.run_world import World, at, delete_folder, writes
-from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import QueryChanged, VerificationFailed
 from tapestry.runs.kinds import registry
@@ -86,18 +86,12 @@ def test_a_table_of_another_kind_is_built_anew(world: World) -> None:
 
 
 @pytest.mark.parametrize("here", [more("claimed"), "staged", more("ready"), more("committed")])
-def test_a_run_that_was_killed_is_done_once(
-    world: World, monkeypatch: pytest.MonkeyPatch, here: str
-) -> None:
+def test_a_run_that_was_killed_is_done_once(world: World, here: str) -> None:
     model = whole(world)
     world.run(model, 10)
     world.add((4, "b", None, 3))
-
-    kill_at(monkeypatch, here)
-    with pytest.raises(Killed):
+    with killed_at(here):
         world.run(model, 20)
-    monkeypatch.undo()
-    monkeypatch.setitem(registry.KINDS, "whole", "tests.kinds.whole:Whole")
     world.recall = type(world.recall)()  # another process
     world.add((5, "c", None, 21))
     world.run(model, 30)

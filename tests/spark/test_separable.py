@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.killed import end_leases, killed_at
 from tests.spark.python_world import PythonActions
 from tests.spark.rule_world import FEED
-from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ConfigurationError
-from tapestry.instants import now_utc
-from tapestry.runs.kinds.action import perform, wave_of_round
+from tapestry.runs.kinds.action import wave_of_round
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.crash import ACTION_POINTS
 
@@ -100,13 +98,11 @@ def test_killed_at_every_point(
     rule = begun(world, action)
     world.do("insert into {s}.t values (1, 1), (2, 2)")
     world.now(rule)
-    kill_at(monkeypatch, point)
-    with pytest.raises(Killed):
+    with killed_at(point):
         world.now(action)
-    kill_at(monkeypatch, None)
     world.do("insert into {s}.t values (1, 10), (3, 3)")
     world.now(rule)
-    monkeypatch.setattr(perform, "now_utc", lambda: now_utc() + timedelta(hours=1))
+    end_leases(monkeypatch)
     world.now(action)
     world.now(action)
     assert sums(world) == world.rows(WANTED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 from tests.spark.run_world import ALL, World, ids
 
 from tapestry.errors import QueryChanged, TapestryError
@@ -13,15 +14,9 @@ from tapestry.runs.kinds.continuous.after.audit import audit
 from tapestry.runs.kinds.continuous.after.preview import preview
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol import crash
 from tapestry.runs.protocol.outcome import Outcome
 
 STRICT = ("spark.sql.ansi.enabled = true",)
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
 
 
 def _run(world: World, model: Model, seconds: float, settings: tuple[str, ...] = ()) -> Outcome:
@@ -91,25 +86,14 @@ def test_a_table_of_before_there_was_such_a_record_goes_on(
     assert _settings(world) == ["", settings[0] if settings else "as usual"]
 
 
-def test_a_run_that_crashed_is_not_executed_under_other_settings(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_crashed_is_not_executed_under_other_settings(world: World) -> None:
     """It published nothing: it is closed, and its window run anew if the change is meant."""
-
-    class Killed(BaseException):
-        pass
-
-    def point(name: str) -> None:
-        if name == "before_written":
-            raise Killed
 
     model = world.model(ALL)
     _run(world, model, 8)
     world.add((4, "c", None, 9))
-    with monkeypatch.context() as patched:
-        patched.setattr(crash, "point", point)
-        with pytest.raises(Killed):
-            _run(world, model, 20)
+    with killed_at("before_written"):
+        _run(world, model, 20)
     with pytest.raises(TapestryError, match="not the query that its table was grown with"):
         _run(world, model, 25, STRICT)
     assert _run(world, world.model(ALL, on_query_change="continue"), 25, STRICT).rows == 1

@@ -19,11 +19,6 @@ from tapestry.runs.model.model import Model
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
-
-
 def two(world: World) -> list[Model]:
     """Models that read one memory, which is built."""
     names = {"memories": ["m"], "verify": "full"}

@@ -27,11 +27,6 @@ OF_Z = "select m.id, m.author from {s}.messages m where m.author = 'z'"
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
-
-
 def three(world: World) -> list[Model]:
     """Models over one stream after a first run; the last one has never found anything."""
     models = [world.model(q, n) for q, n in ((LOUD, "loud"), (OF_A, "of_a"), (OF_Z, "of_z"))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,6 +15,8 @@ from tapestry.runs.memories.ask import MemoryRequest
 from tapestry.runs.memories.write import create
 from tapestry.runs.model.model import Model
 
+pytestmark = pytest.mark.usefixtures("released")
+
 CHAIN = (
     "select m.id, r.id as reply, q.id as answer from {s}.messages m"
     " join {s}.messages r on r.parent = m.id join {s}.messages q on q.parent = r.id"
@@ -25,13 +26,6 @@ CHAIN = (
 SECOND = [(1, 5, 7, 8.0)]
 THIRD = [(1, 5, 7, 8.0), (1, 9, 10, 12.0), (4, 6, 8, 11.0)]
 PAIR = {"memories": [["m", "r"]], "verify": "full"}
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> Iterator[World]:
-    world = World(session, schema).create()
-    yield world
-    world.release()
 
 
 def join_of(world: World, model: Model, seconds: float) -> MemoryRequest:

@@ -12,11 +12,6 @@ from tapestry.errors import ConfigurationError
 ALL = "select m.id, m.author, m.ts from {s}.messages m"
 
 
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
-
-
 @pytest.mark.parametrize(
     ("kind", "arguments", "told"),
     [

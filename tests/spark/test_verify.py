@@ -31,12 +31,6 @@ AUTHORS = (
 )
 
 
-@pytest.fixture
-def world(session: Any, schema: str) -> World:
-    """Messages; models verify in full unless they say otherwise."""
-    return World(session, schema).create()
-
-
 @pytest.mark.parametrize("small", [holding.SMALL, -1], ids=["held", "read anew"])
 @pytest.mark.parametrize("level", ["full", "sample"])
 @pytest.mark.parametrize("sql", [UNANSWERED, REPLIED, AUTHORS], ids=["anti", "left", "values"])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from tests.spark.run_world import World
@@ -14,19 +13,14 @@ from tapestry.runs.memories import ask, choose
 from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.model.model import Model
 
+pytestmark = pytest.mark.usefixtures("released")
+
 FEWER = BUSY + " and m.id > 1"
 FEWER_ANSWERS = [(4, 6, 8.0)]
 PAIRS = (
     "select m.id, r.id as reply from {{s}}.messages m join {{s}}.messages r on r.parent = m.id"
     " where m.id > {least} and r.author = 'b'"
 )
-
-
-@pytest.fixture
-def world(session: Any, schema: str) -> Iterator[World]:
-    world = World(session, schema).create()
-    yield world
-    world.release()
 
 
 @pytest.fixture

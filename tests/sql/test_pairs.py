@@ -4,8 +4,8 @@
 (2026-01-02, 2026-01-04].  Both are run in DuckDB over the same small tables: the incremental one in
 three windows and in one, the query itself at every instant, by the definition.
 
-A line ``-- …`` stands for WITH queries, or branches of the last SELECT, that say nothing of what the
-title names.  A WITH query of each kind is shown by some pair.
+A line ``-- …`` stands for WITH queries, or branches of the last SELECT, that say nothing of what
+the title names.  A WITH query of each kind is shown by some pair.
 
 After a wanted change of the rendering: TAPESTRY_WRITE_PAIRS=1 pytest tests/sql/test_pairs.py, and
 read the difference.
@@ -68,7 +68,7 @@ PAIRS = _read()
 
 def _pieces(sql: str) -> tuple[list[tuple[str, str]], list[str]]:
     """The WITH queries of a text by name, and the branches of its last SELECT."""
-    queries = list(re.finditer(r"^(?:WITH )?(\w+) AS \(\n.*?^\),?\n", sql, re.MULTILINE | re.DOTALL))
+    queries = list(re.finditer(r"(?ms)^(?:WITH )?(\w+) AS \(\n.*?^\),?\n", sql))
     rest = sql[queries[-1].end() :] if queries else sql
     return [(query[1], query[0]) for query in queries], rest.split(BETWEEN)
 
