@@ -11,7 +11,6 @@ whole process; memory is the greatest resident size of its JVM, read twice a sec
 from __future__ import annotations
 
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -20,10 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from benchmarks.common import bench_root, save
-from benchmarks.dbt_project import with_config
+from benchmarks.dbt_project import source_file, with_config, write_project
 from benchmarks.options import options_of, parser
 
 ROWS = 1_000
@@ -59,35 +56,14 @@ class Project:
 
     def __init__(self, models: int, threads: int) -> None:
         self.folder = bench_root() / f"{NAME}_{models}"
-        shutil.rmtree(self.folder, ignore_errors=True)
-        tables = [
-            {"name": name, "config": {"loaded_at_field": "ts"}} for name in ("payments", "accounts")
-        ]
-        output = {"type": "tapestry", "method": "session", "schema": NAME, "threads": threads}
-        files = {
-            "dbt_project.yml": yaml.safe_dump(
-                {
-                    "name": NAME,
-                    "version": "1.0",
-                    "profile": NAME,
-                    "flags": {"send_anonymous_usage_stats": False},
-                }
-            ),
-            "profiles.yml": yaml.safe_dump({NAME: {"target": "it", "outputs": {"it": output}}}),
-            "models/sources.yml": yaml.safe_dump(
-                {"sources": [{"name": "s", "schema": NAME, "tables": tables}]}
-            ),
-            "macros/grow.sql": GROW,
-        }
+        tables = {name: {"loaded_at_field": "ts"} for name in ("payments", "accounts")}
+        files = {**source_file("s", NAME, tables), "macros/grow.sql": GROW}
         for number in range(models):
             text = TEMPLATES[number % len(TEMPLATES)].format(i=number % 100)
             for kind in ("table", "continuous"):
                 place = f"models/{kind}/{kind}_{number}.sql"
                 files[place] = with_config(text, materialized=kind)
-        for place, content in files.items():
-            path = self.folder / place
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content, "utf-8")
+        write_project(self.folder, NAME, files, {"method": "session", "threads": threads})
 
     def grow(self, first: int, rows: int) -> None:
         """Append rows to both sources, in a process that is not measured."""

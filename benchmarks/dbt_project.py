@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
 
 
 class DbtProject:
-    """A folder of models whose tables stand in a schema of the folder's name, made anew.
+    """A folder of models whose tables stand in a schema of the folder's name.
 
     models
         The text of each model, by its name.
     files
         Further files, by their paths within the project.
+    anew
+        Is the schema emptied?
     """
 
     def __init__(
@@ -35,33 +38,17 @@ class DbtProject:
         models: Mapping[str, str],
         files: Mapping[str, str] | None = None,
         threads: int = 1,
+        anew: bool = True,
     ) -> None:
         self.spark, self.name = spark, name
         self.folder = bench_root() / name
-        shutil.rmtree(self.folder, ignore_errors=True)
-        spark.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
-        spark.sql(f"CREATE SCHEMA {name}")
-        texts = {f"models/{model}.sql": text for model, text in models.items()}
-        for place, content in {**self._frame(threads), **texts, **(files or {})}.items():
-            path = self.folder / place
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content, "utf-8")
-
-    def _frame(self, threads: int) -> dict[str, str]:
+        if anew:
+            spark.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+            spark.sql(f"CREATE SCHEMA {name}")
         warehouse = {"spark.sql.warehouse.dir": str(bench_root() / "warehouse")}
-        output = {"type": "tapestry", "method": "session", "schema": self.name, "threads": threads}
-        output["server_side_parameters"] = warehouse
-        project = {
-            "name": self.name,
-            "version": "1.0",
-            "profile": self.name,
-            "flags": {"send_anonymous_usage_stats": False},
-        }
-        profile = {self.name: {"target": "it", "outputs": {"it": output}}}
-        return {
-            "dbt_project.yml": yaml.safe_dump(project),
-            "profiles.yml": yaml.safe_dump(profile),
-        }
+        output = {"method": "session", "threads": threads, "server_side_parameters": warehouse}
+        texts = {f"models/{model}.sql": text for model, text in models.items()}
+        write_project(self.folder, name, {**texts, **(files or {})}, output)
 
     @cached_property
     def _warm(self) -> Warm:
@@ -87,6 +74,35 @@ class DbtProject:
         """How many commits the logs of all tables of the schema have."""
         folder = bench_root() / "warehouse" / f"{self.name}.db"
         return sum(1 for _ in folder.glob("*/_delta_log/*[0-9].json"))
+
+
+def write_project(
+    folder: Path, name: str, texts: Mapping[str, str], output: Mapping[str, Any]
+) -> None:
+    """Write a project anew; ``output`` says how its target, a schema of its name, is reached."""
+    shutil.rmtree(folder, ignore_errors=True)
+    project = {
+        "name": name,
+        "version": "1.0",
+        "profile": name,
+        "flags": {"send_anonymous_usage_stats": False},
+    }
+    target = {"type": "tapestry", "schema": name, **output}
+    frame = {
+        "dbt_project.yml": yaml.safe_dump(project),
+        "profiles.yml": yaml.safe_dump({name: {"target": "it", "outputs": {"it": target}}}),
+    }
+    for place, content in {**frame, **texts}.items():
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, "utf-8")
+
+
+def source_file(name: str, schema: str, tables: Mapping[str, Any]) -> dict[str, str]:
+    """The file of a source, by its path within a project: its tables with their configuration."""
+    listed = [{"name": table, "config": config} for table, config in tables.items()]
+    source = {"name": name, "schema": schema, "tables": listed}
+    return {"models/sources.yml": yaml.safe_dump({"sources": [source]})}
 
 
 def rows_apart(spark: SparkSession, one: str, other: str) -> int:

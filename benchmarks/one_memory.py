@@ -36,13 +36,13 @@ def models(number: int) -> list[str]:
 def measure(stream: Stream, projects: dict[str, Project], arguments: Any) -> dict[str, Any]:
     """A first run, one that builds memories, one to warm up, then ticks."""
     at = stream.grow(arguments.rows)
-    first = {name: project.run(at) for name, project in projects.items()}
+    first = {name: project.seconds(at) for name, project in projects.items()}
     print("first", {name: round(seconds, 1) for name, seconds in first.items()}, flush=True)
     found: list[dict[str, float]] = []
     for number in range(arguments.ticks + 2):
         at = stream.grow(arguments.new)
         turn = list(projects.items())[:: -1 if number % 2 else 1]
-        one = {name: project.run(at) for name, project in turn}
+        one = {name: project.seconds(at) for name, project in turn}
         print(number, {name: round(seconds, 1) for name, seconds in one.items()}, flush=True)
         found.append(one)
     kept = found[2:]

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -22,9 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from benchmarks.common import bench_root, save
+from benchmarks.dbt_project import source_file, with_config, write_project
 
 SCHEMA = "ways"
 TEMPLATES = (
@@ -43,26 +41,15 @@ FILL = """{% macro fill() %}
 """
 
 
-def write_project(folder: Path, models: int, output: dict[str, Any]) -> None:
+def write_models(folder: Path, models: int, output: dict[str, Any]) -> None:
     """A project of so many models whose target is ``output``."""
-    shutil.rmtree(folder, ignore_errors=True)
     table = "{{ source('bboard', 'messages') }}"
-    source = {"name": "bboard", "schema": SCHEMA}
-    source["tables"] = [{"name": "messages", "config": {"loaded_at_field": "ts"}}]
-    profile = {"type": "tapestry", "schema": SCHEMA, "threads": 2, **output}
-    project = {"name": "ways", "version": "1.0", "profile": "ways"}
-    project["models"] = {"+materialized": "continuous", "+verify": "off"}
-    texts = {
-        "dbt_project.yml": yaml.safe_dump(project),
-        "profiles.yml": yaml.safe_dump({"ways": {"target": "it", "outputs": {"it": profile}}}),
-        "models/sources.yml": yaml.safe_dump({"sources": [source]}),
-        "macros/fill.sql": FILL,
-    }
+    texts = source_file("bboard", SCHEMA, {"messages": {"loaded_at_field": "ts"}})
     for i in range(models):
-        texts[f"models/m{i}.sql"] = TEMPLATES[i % len(TEMPLATES)].format(m=table, i=i) + "\n"
-    for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
+        text = TEMPLATES[i % len(TEMPLATES)].format(m=table, i=i)
+        texts[f"models/m{i}.sql"] = with_config(text, materialized="continuous", verify="off")
+    texts["macros/fill.sql"] = FILL
+    write_project(folder, SCHEMA, texts, {"threads": 2, **output})
 
 
 def one_way(folder: Path, models: int, repeat: int) -> dict[str, Any]:
@@ -153,7 +140,7 @@ def main() -> None:
     found: dict[str, Any] = {}
     for name, output in ways(arguments).items():
         folder = bench_root() / "ways" / f"project-{len(found)}"
-        write_project(folder, arguments.models, output)
+        write_models(folder, arguments.models, output)
         command = [sys.executable, "-m", "benchmarks.servers", "--one", str(folder)]
         command += ["--models", str(arguments.models), "--repeat", str(arguments.repeat)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)

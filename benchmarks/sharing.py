@@ -11,7 +11,6 @@ and the statements' time is told by what they do.
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import time
 from collections import Counter
@@ -21,12 +20,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from benchmarks.common import bench_root, save, start_spark
+from benchmarks.common import save, start_spark
+from benchmarks.dbt_project import DbtProject, source_file, with_config
 from benchmarks.options import options_of, parser
 from benchmarks.small_runs import jobs_of
-from tapestry.schedule.warm import Warm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -100,7 +97,7 @@ class Stream:
         return BEGIN + timedelta(milliseconds=self.rows - 1)
 
 
-class Project:
+class Project(DbtProject):
     """Models over the stream, in a schema of that name, and a process that runs them."""
 
     def __init__(
@@ -111,53 +108,21 @@ class Project:
         config: Mapping[str, Any],
         threads: int,
     ) -> None:
-        self.spark, self.name, self.models = stream.spark, name, len(models)
-        self.folder = bench_root() / name
-        shutil.rmtree(self.folder, ignore_errors=True)
-        (self.folder / "models").mkdir(parents=True)
-        if name != SCHEMA:
-            self.spark.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
-        for number, text in enumerate(models):
-            (self.folder / f"models/alert{number}.sql").write_text(text + "\n", "utf-8")
-        self._configure(config, threads)
-        folder = str(self.folder)
-        self.warm = Warm(["--project-dir", folder, "--profiles-dir", folder, "--quiet"])
-
-    def _configure(self, config: Mapping[str, Any], threads: int) -> None:
-        stream = {"name": "stream", "config": {"loaded_at_field": "ts"}}
-        accounts = {"name": "accounts", "config": {"meta": {"arrival": "static"}}}
-        source = {"name": "s", "schema": SCHEMA, "tables": [stream, accounts]}
-        warehouse = {"spark.sql.warehouse.dir": str(bench_root() / "warehouse")}
-        output = {"type": "tapestry", "method": "session", "schema": self.name, "threads": threads}
-        output["server_side_parameters"] = warehouse
-        settings = {f"+{key}": value for key, value in config.items()}
-        files: dict[str, Any] = {
-            "dbt_project.yml": {
-                "name": self.name,
-                "version": "1.0",
-                "profile": self.name,
-                "models": {"+materialized": "continuous", **settings},
-                "flags": {"send_anonymous_usage_stats": False},
-            },
-            "profiles.yml": {self.name: {"target": "it", "outputs": {"it": output}}},
-            "models/sources.yml": {"version": 2, "sources": [source]},
+        self.models = len(models)
+        texts = {
+            f"alert{number}": with_config(text, materialized="continuous", **config)
+            for number, text in enumerate(models)
         }
-        for name, content in files.items():
-            (self.folder / name).write_text(yaml.safe_dump(content), "utf-8")
+        tables = {
+            "stream": {"loaded_at_field": "ts"},
+            "accounts": {"meta": {"arrival": "static"}},
+        }
+        files = source_file("s", SCHEMA, tables)
+        super().__init__(stream.spark, name, texts, files, threads, anew=name != SCHEMA)
 
-    def run(self, at: datetime) -> float:
+    def seconds(self, at: datetime) -> float:
         """Seconds of one invocation."""
-        began = time.perf_counter()
-        ran = self.warm.run((), at)
-        failed = [one for one in ran if one.status != "ok"]
-        if failed:
-            raise SystemExit(f"{failed[0].model}: {failed[0].message}")
-        return time.perf_counter() - began
-
-    def commits(self) -> int:
-        """How many commits the logs of all tables of the schema have."""
-        folder = bench_root() / "warehouse" / f"{self.name}.db"
-        return sum(1 for _ in folder.glob("*/_delta_log/*[0-9].json"))
+        return self.run(at)[1]
 
     def answers(self) -> int:
         """Rows of all models."""
@@ -195,13 +160,13 @@ def alerts(models: int, least: int) -> list[str]:
 
 def measure(stream: Stream, project: Project, rows: int, new: int, ticks: int) -> dict[str, Any]:
     """A first run, then ticks; the first two of them warm the process up."""
-    print("first", round(project.run(stream.grow(rows)), 1), flush=True)
+    print("first", round(project.seconds(stream.grow(rows)), 1), flush=True)
     found = []
     for number in range(ticks + 2):
         at = stream.grow(new)
         jobs, commits = jobs_of(project.spark), project.commits()
         with watching() as seen:
-            seconds = project.run(at)
+            seconds = project.seconds(at)
         one = {
             "seconds": seconds / project.models,
             "statements": sum(seen.number.values()) / project.models,

@@ -21,10 +21,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from benchmarks.common import save, start_spark
-from benchmarks.dbt_project import DbtProject, with_config
+from benchmarks.dbt_project import DbtProject, source_file, with_config
 from benchmarks.options import options_of, parser
 from benchmarks.tables import generated_file
 from tapestry.instants import from_micros
@@ -54,15 +52,13 @@ class Project(DbtProject):
     def __init__(
         self, spark: SparkSession, threads: int, more: Mapping[str, str] | None = None
     ) -> None:
-        source = {"name": "bboard", "schema": SCHEMA}
-        source["tables"] = [{"name": "messages", "config": {"loaded_at_field": "ts"}}]
         relation = "{{ source('bboard', 'messages') }}"
         models = {
             f"{query}_{kind}": with_config(text.format(m=relation), **config)
             for query, text in QUERIES.items()
             for kind, config in KINDS.items()
         }
-        files = {"models/sources.yml": yaml.safe_dump({"sources": [source]})}
+        files = source_file("bboard", SCHEMA, {"messages": {"loaded_at_field": "ts"}})
         super().__init__(spark, SCHEMA, {**models, **(more or {})}, files, threads)
 
     def seconds(self, at: datetime, *models: str) -> dict[str, float]:

@@ -13,7 +13,6 @@ new, and the memory of both processes is looked at.
 from __future__ import annotations
 
 import os
-import shutil
 import statistics
 import time
 from collections.abc import Iterator
@@ -21,9 +20,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from benchmarks.common import bench_root, save, start_spark
+from benchmarks.common import save, start_spark
+from benchmarks.dbt_project import DbtProject, source_file, with_config
 from benchmarks.measure import _items, cpu_seconds
 from benchmarks.options import options_of, parser
 from benchmarks.tables import generated_file
@@ -44,48 +42,24 @@ TEMPLATES = (
 """A selection, a join, time with NOT EXISTS: the models take them in turn."""
 
 
-class Project:
-    """A dbt project of so many models in a folder of its own."""
+class Project(DbtProject):
+    """A project of so many models, which dbt itself runs."""
 
     def __init__(self, spark: SparkSession, models: int, verify: str = "sample") -> None:
-        self.spark, self.models, self.verify = spark, models, verify
-        self.folder = bench_root() / f"warm_{models}"
-        shutil.rmtree(self.folder, ignore_errors=True)
-        (self.folder / "models").mkdir(parents=True)
-        self.schema = f"{SCHEMA}_{models}"
-        spark.sql(f"DROP SCHEMA IF EXISTS {self.schema} CASCADE")
-        spark.sql(f"CREATE SCHEMA {self.schema}")
         relation = "{{ source('bboard', 'messages') }}"
-        for i in range(models):
-            text = TEMPLATES[i % len(TEMPLATES)].format(m=relation, i=i)
-            self.write(f"models/m{i}.sql", text + "\n")
-        self.write_yaml()
-
-    def write(self, name: str, text: str) -> None:
-        (self.folder / name).write_text(text, "utf-8")
-
-    def write_yaml(self) -> None:
-        """Project, profile, source."""
-        source = {"name": "bboard", "schema": self.schema}
-        source["tables"] = [{"name": "messages", "config": {"loaded_at_field": "ts"}}]
-        warehouse = {"spark.sql.warehouse.dir": str(bench_root() / "warehouse")}
-        output = {"type": "tapestry", "method": "session", "schema": self.schema, "threads": 2}
-        output["server_side_parameters"] = warehouse
-        files: dict[str, Any] = {
-            "dbt_project.yml": {
-                "name": "warm",
-                "version": "1.0",
-                "profile": "warm",
-                "models": {"+materialized": "continuous", "+verify": self.verify},
-                "flags": {"send_anonymous_usage_stats": False},
-            },
-            "profiles.yml": {"warm": {"target": "it", "outputs": {"it": output}}},
-            "models/sources.yml": {"version": 2, "sources": [source]},
+        texts = {
+            f"m{i}": with_config(
+                TEMPLATES[i % len(TEMPLATES)].format(m=relation, i=i),
+                materialized="continuous",
+                verify=verify,
+            )
+            for i in range(models)
         }
-        for name, content in files.items():
-            self.write(name, yaml.safe_dump(content))
+        name = f"{SCHEMA}_{models}"
+        files = source_file("bboard", name, {"messages": {"loaded_at_field": "ts"}})
+        super().__init__(spark, name, texts, files, threads=2)
 
-    def run(self, at: datetime) -> dict[str, float]:
+    def costs(self, at: datetime) -> dict[str, float]:
         """One invocation as of an instant: seconds, Spark's part of them, processor seconds."""
         from dbt.cli.main import dbtRunner
 
@@ -135,7 +109,7 @@ def one_size(
     """First run, runs with nothing new, runs with new messages: medians, a model."""
     project = Project(spark, models, verify)
     frame = spark.read.parquet(str(generated_file(rows)))
-    table = f"{project.schema}.messages"
+    table = f"{project.name}.messages"
     cuts = frame.selectExpr("percentile_approx(unix_micros(ts), array(.9, .92, .94, .96, .98, 1))")
     instants = [from_micros(micros) for micros in cuts.collect()[0][0]]
     schema = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in frame.schema)
@@ -151,10 +125,10 @@ def one_size(
             f"INSERT INTO {table} SELECT * FROM generated"
             f" WHERE ts > {literal[0]} AND ts <= {literal[1]}"
         ).collect()
-        kinds["new rows" if number else "first"].append(project.run(until))
+        kinds["new rows" if number else "first"].append(project.costs(until))
         # The first asks when time alone will bring something, where a query reads the clock.
-        kinds["nothing new, first"].append(project.run(until + timedelta(0, 1)))
-        kinds["nothing new"] += [project.run(until + timedelta(0, 2 + i)) for i in range(repeat)]
+        kinds["nothing new, first"].append(project.costs(until + timedelta(0, 1)))
+        kinds["nothing new"] += [project.costs(until + timedelta(0, 2 + i)) for i in range(repeat)]
         since = until
         if number >= repeat:
             break
@@ -174,12 +148,12 @@ def _summary(models: int, kind: str, found: list[dict[str, float]]) -> dict[str,
 def endure(spark: SparkSession, runs: int, every: int = 25) -> list[tuple[int, float, float]]:
     """The memory of both processes over many runs of a project with nothing new."""
     project = Project(spark, 1)
-    table = f"{project.schema}.messages"
+    table = f"{project.name}.messages"
     spark.read.parquet(str(generated_file(20_000))).write.saveAsTable(table)
     at = datetime(2000, 1, 1, tzinfo=timezone.utc)
     seen = []
     for number in range(1, runs + 1):
-        project.run(at + timedelta(minutes=number))
+        project.costs(at + timedelta(minutes=number))
         if number % every == 0 or number == 1:
             seen.append((number, *memory(spark)))
             print(f"{number} runs: JVM {seen[-1][1]:.0f} MiB, Python {seen[-1][2]:.0f} MiB")

@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 
 from benchmarks.common import bench_root, load, save, start_spark
-from benchmarks.dbt_project import DbtProject, with_config
+from benchmarks.dbt_project import DbtProject, source_file, with_config
 from benchmarks.figures._strip import facts, plan_of
 from benchmarks.small_runs import jobs_of
 from benchmarks.trading.one_row_commits import OneRowCommits
@@ -73,13 +72,12 @@ class TradingProject(DbtProject):
     def __init__(self, spark: SparkSession, market: Market, rule: dict[str, Any], table: str):
         self.market = market
         targets = [f"prices_{name}" for name in ACTIONS]
-        listed = [{"name": name} for name in (table, "comps_list", *targets)]
-        sources = {"sources": [{"name": "market", "schema": SCHEMA, "tables": listed}]}
         config = {"materialized": "rule", "when": "updated price", "key": "symbol", **rule}
         models = {"do_comps": with_config(BODY.format(table=table), **config)}
         for name, action in ACTIONS.items():
             models[name] = with_config(ACTION.format(target=f"prices_{name}"), **action)
-        files = {"models/sources.yml": yaml.safe_dump(sources)}
+        tables: dict[str, Any] = {name: {} for name in (table, "comps_list", *targets)}
+        files = source_file("market", SCHEMA, tables)
         super().__init__(spark, SCHEMA, models, files)
         rows = seed_rows(market)["comps_list"]
         comp, stock, weight = zip(*rows, strict=True)
