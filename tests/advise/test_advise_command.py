@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from click.testing import CliRunner, Result
+from click.testing import Result
 from tests.advise.made import made
-
-from tapestry.cli.main import commands
+from tests.command import tapestry
 
 FILES = {
     "models/fits.sql": "{{ config(materialized='incremental') }} select id, loaded_at from s.t",
@@ -19,7 +18,7 @@ FILES = {
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, ["advise", *arguments])
+    return tapestry("advise", *arguments)
 
 
 def test_the_counts_come_first(tmp_path: Path) -> None:

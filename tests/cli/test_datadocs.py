@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from tests.command import tapestry
 
-from tapestry.cli.main import commands
 from tapestry.runs.after.documents import write_results
 from tapestry.runs.checks.checks import CheckResult, Findings
 from tapestry.runs.protocol.log import Entry
@@ -26,7 +25,7 @@ def project(tmp_path: Path) -> Path:
 
 def _datadocs(project: Path, *arguments: str) -> tuple[int, str]:
     given = ["datadocs", "--project-dir", str(project), "--profiles-dir", str(project)]
-    result = CliRunner().invoke(commands, [*given, *arguments])
+    result = tapestry(*given, *arguments)
     return result.exit_code, result.output
 
 

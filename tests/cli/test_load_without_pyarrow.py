@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from tests.command import tapestry
 
-from tapestry.cli.main import commands
 from tapestry.errors import ConfigurationError
 
 
@@ -18,6 +17,6 @@ def test_without_pyarrow_it_says_what_to_install(
     mailbox = tmp_path / "one.mbox"
     mailbox.write_bytes(b"")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    result = CliRunner().invoke(commands, ["load", str(mailbox), "--project-dir", str(tmp_path)])
+    result = tapestry("load", str(mailbox), "--project-dir", str(tmp_path))
     assert isinstance(result.exception, ConfigurationError)
     assert result.exception.hint == "pip install 'dbt-tapestry[mail]'"

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from dbt.cli.main import dbtRunner
-
-from tapestry.cli.main import commands
+from tests.command import tapestry
 
 pytestmark = [pytest.mark.spark, pytest.mark.gate]
 
@@ -33,7 +31,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
     root = tmp_path_factory.mktemp("new") / "shop"
     before = Path.cwd()
-    assert CliRunner().invoke(commands, ["init", str(root)]).exit_code == 0
+    assert tapestry("init", str(root)).exit_code == 0
     spark = embedded.start(SMALL_DATA, root=root)
     os.chdir(root)
     try:
@@ -44,10 +42,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     finally:
         os.chdir(before)
         spark.sql("drop schema if exists shop cascade")
-
-
-def tapestry(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, list(arguments))
 
 
 def as_json(*arguments: str) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from tests.command import tapestry
 from tests.report.made_up import NOW, checks, fail, runs, write_target
 
-from tapestry.cli.main import commands
 from tapestry.cli.options import DbtOptions
 from tapestry.cli.project import open_project
 
@@ -58,7 +58,7 @@ def _record(project: Path, rows: list[dict[str, Any]], mode: str = "overwrite") 
 
 def _report(project: Path, *arguments: str) -> Result:
     given = ["report", "--project-dir", str(project), "--profiles-dir", str(project)]
-    return CliRunner().invoke(commands, [*given, *arguments])
+    return tapestry(*given, *arguments)
 
 
 def test_well(project: Path) -> None:
@@ -122,7 +122,7 @@ def test_wrong_usage(project: Path) -> None:
 
 
 def test_help_has_an_example() -> None:
-    result = CliRunner().invoke(commands, ["report", "--help"])
+    result = tapestry("report", "--help")
     assert result.exit_code == 0
     assert "tapestry report --serve" in result.output
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-
-from tapestry.cli.main import commands
+from tests.command import tapestry
 
 PROFILE = "mine: {target: t, outputs: {t: {type: tapestry, method: session, schema: s}}}"
 WRONG = {
@@ -39,6 +37,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
 def test_it_is_refused(project: Path, words: tuple[str, ...]) -> None:
-    done = CliRunner().invoke(commands, words)
+    done = tapestry(*words)
     assert done.exit_code != 0
     assert WRONG[words] in f"{done.output}{done.exception}"

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from dbt.tests.util import run_dbt, run_dbt_and_capture
+from tests.command import tapestry_on
 from tests.delivery.servers import Http, http_server
-
-from tapestry.cli.main import commands
 
 SOURCES = """
 version: 2
@@ -80,12 +78,6 @@ def address(server: Http, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPS_SECRET", "hunter2")
 
 
-def tapestry(project: Any, *arguments: str) -> Result:
-    """A command on the project."""
-    where = ["--project-dir", str(project.project_root), "--profiles-dir", project.profiles_dir]
-    return CliRunner().invoke(commands, [*arguments, *where])
-
-
 def answers(project: Any, table: str, columns: str = "id") -> list[tuple[Any, ...]]:
     """What stands in a table."""
     rows = project.run_sql(
@@ -119,32 +111,32 @@ class TestAfterwards:
 
     def test_deliver_catches_up(self, loaded: Any, server: Http) -> None:
         server.script = [500]
-        done = tapestry(loaded, "deliver", "--json")
+        done = tapestry_on(loaded, "deliver", "--json")
         assert done.exit_code == 1
         found = {row["sink"]: row for row in json.loads(done.stdout[done.stdout.index("[\n") :])}
         assert found["ops"]["error"] == "127.0.0.1 answered 500"
         assert found["copied"]["batches"] == 0
-        done = tapestry(loaded, "deliver", "old", "--sink", "ops")
+        done = tapestry_on(loaded, "deliver", "old", "--sink", "ops")
         assert (done.exit_code, done.output.splitlines()[-1]) == (0, "old to ops: 1 row delivered")
         assert server.ids == [[2]] * 3
-        assert tapestry(loaded, "deliver", "--sink", "opps").exit_code != 0
+        assert tapestry_on(loaded, "deliver", "--sink", "opps").exit_code != 0
 
     def test_rewind_asks_and_names_the_readers(self, loaded: Any) -> None:
-        done = tapestry(loaded, "rewind", "old", "--to", "2026-01-11", "--yes")
+        done = tapestry_on(loaded, "rewind", "old", "--to", "2026-01-11", "--yes")
         assert done.exit_code != 0
         assert "was read by later" in str(done.exception)
-        done = tapestry(loaded, "rewind", "old", "--to", "2026-01-11", "--downstream")
+        done = tapestry_on(loaded, "rewind", "old", "--to", "2026-01-11", "--downstream")
         assert done.exit_code != 0  # nobody said yes
         assert "old: 1 answer in (2026-01-11 00:00:00, 2026-01-13 00:00:00] will be" in done.output
         assert len(answers(loaded, "old")) == 2
 
     def test_rewind(self, loaded: Any, as_of: Callable[[str], None], server: Http) -> None:
         command = ("rewind", "old", "--to", "2026-01-11", "--downstream", "--yes")
-        done = tapestry(loaded, *command)
+        done = tapestry_on(loaded, *command)
         assert done.exit_code == 0, done.output
         assert "later: rewound to 2026-01-11 00:00:00; 2 answers" in done.output
         assert (answers(loaded, "old"), answers(loaded, "later")) == ([(1, "01-11 00")], [])
-        assert "nothing to forget" in tapestry(loaded, *command).output
+        assert "nothing to forget" in tapestry_on(loaded, *command).output
         loaded.run_sql(
             "insert into {schema}.messages values (4, 'c', 4, timestamp'2026-01-01 12:00')"
         )
@@ -153,7 +145,7 @@ class TestAfterwards:
         assert answers(loaded, "old") == [(1, "01-11 00"), (2, "01-12 00"), (4, "01-11 12")]
         assert [i for i, _ in answers(loaded, "later")] == [1, 2, 4]
         assert [sorted(ids) for ids in server.ids[3:]] == [[2, 4]]
-        done = tapestry(loaded, "verify", "--full")
+        done = tapestry_on(loaded, "verify", "--full")
         assert done.exit_code == 0, done.output
 
     def test_adopt(self, loaded: Any, as_of: Callable[[str], None]) -> None:
@@ -164,14 +156,14 @@ class TestAfterwards:
         as_of("2026-01-13")
         results = run_dbt(["run", "--select", "by_hand"], expect_pass=False)
         assert "tapestry adopt" in results.results[0].message
-        done = tapestry(loaded, "adopt", "by_hand", "--dry-run", "--json")
+        done = tapestry_on(loaded, "adopt", "by_hand", "--dry-run", "--json")
         found = json.loads(done.stdout[done.stdout.index("{\n") : done.stdout.rindex("}") + 1])
         assert done.exit_code == 1
         assert (found["missing"]["rows"], found["extra"]["rows"]) == (2, 1)
         assert found["other_columns"] == ["loaded_at"]
-        done = tapestry(loaded, "adopt", "by_hand", "--yes")
+        done = tapestry_on(loaded, "adopt", "by_hand", "--yes")
         assert "1 row that are no answers" in str(done.exception).replace("has ", "")
-        done = tapestry(loaded, "adopt", "by_hand", "--extra", "drop", "--yes")
+        done = tapestry_on(loaded, "adopt", "by_hand", "--extra", "drop", "--yes")
         assert done.exit_code == 0, (done.output, done.exception)
         version = int(done.output.strip().rpartition("VERSION AS OF ")[2])
         assert [i for i, _ in answers(loaded, "by_hand")] == [1, 2, 4]
@@ -182,7 +174,7 @@ class TestAfterwards:
         as_of("2026-01-21")
         run_dbt(["run", "--select", "by_hand"])
         assert [i for i, _ in answers(loaded, "by_hand")] == [1, 2, 3, 4]
-        done = tapestry(loaded, "adopt", "by_hand", "--yes")
+        done = tapestry_on(loaded, "adopt", "by_hand", "--yes")
         assert "is the table of this continuous model already" in str(done.exception)
 
     def test_a_misspelt_sink(self, loaded: Any) -> None:

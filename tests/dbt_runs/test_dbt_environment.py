@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from dbt.tests.util import run_dbt
+from tests.command import tapestry
 
 from tapestry.cli.init import new_files
-from tapestry.cli.main import commands
 from tapestry.errors import NotRunYet
 
 PROFILES = """\
@@ -43,10 +42,6 @@ def project(
     monkeypatch.delenv("DBT_PROFILES_DIR", raising=False)
     monkeypatch.setenv("DBT_ENV_SCHEMA", "env_there")
     return tmp_path
-
-
-def tapestry(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, list(arguments))
 
 
 @pytest.mark.parametrize("variable", ["DBT_TARGET_NAME", "DBT_TARGET"])

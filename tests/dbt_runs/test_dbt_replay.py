@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from dbt.adapters.factory import reset_adapters
+from tests.command import tapestry
 
 from dbt.adapters.tapestry import invocations
-from tapestry.cli.main import commands
 from tapestry.runs.context.recall import Recall
 from tapestry.runs.protocol import crash
 
@@ -66,7 +66,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, embedded_spark: Any) -> Iter
 
 
 def replay(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, ["replay", *RANGE, *arguments])
+    return tapestry("replay", *RANGE, *arguments)
 
 
 def told(done: Result) -> list[dict[str, Any]]:
@@ -135,13 +135,13 @@ def test_a_run_that_was_killed_in_a_window_over_several_steps(
     known: dict[str, int] = {}
     only = ("--select", "config.materialized:continuous")
     monkeypatch.setattr(crash, "point", killed)
-    first = CliRunner().invoke(commands, ["replay", *range_, *only])
+    first = tapestry("replay", *range_, *only)
     monkeypatch.undo()
     assert first.exit_code != 0
     assert "4/5 to 2025-12-31" in first.output
     assert "5/5" not in first.output
     monkeypatch.setattr(invocations, "_recall", Recall())  # a process remembers nothing of another
-    again = CliRunner().invoke(commands, ["replay", *range_, *only])
+    again = tapestry("replay", *range_, *only)
     assert again.exit_code == 0, again.output
     assert len(rows(spark, "all_of_them")) == 16
 

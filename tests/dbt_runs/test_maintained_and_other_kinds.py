@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from dbt.tests.util import run_dbt
-from tests.dbt_runs.test_maintained_by_dbt import rows, tapestry
+from tests.command import tapestry_on
+from tests.dbt_runs.test_maintained_by_dbt import rows
 
 pytestmark = pytest.mark.more
 
@@ -60,16 +61,16 @@ class TestOtherKinds:
         refused = message(run_dbt(["run"], expect_pass=False))
         assert "tapestry adopt" in refused
         run("insert into {schema}.counts values ('z', 9)")
-        told = tapestry(project, "adopt", "counts", "--dry-run", "--json")
+        told = tapestry_on(project, "adopt", "counts", "--dry-run", "--json")
         found = json.loads(told.output)
         assert (found["rows"], found["answers"], found["extra"]["rows"]) == (3, 2, 1)
-        adopted = tapestry(project, "adopt", "counts", "--yes")
+        adopted = tapestry_on(project, "adopt", "counts", "--yes")
         assert "counts: adopted. As it was: SELECT * FROM" in adopted.output
         assert rows(project, "counts") == FIRST
         as_of("2026-01-12")
         run("insert into {schema}.orders values (4, 'b'), (5, 'c')")
         assert "1 inserted, 1 updated, 0 deleted" in message(run_dbt(["run"]))
-        back = tapestry(
+        back = tapestry_on(
             project, "rewind", "counts", "--to", "2026-01-11 12:00:00", "--yes", "--json"
         )
         (found,) = json.loads(back.output)

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from dbt.tests.util import run_dbt
-
-from tapestry.cli.main import commands
+from tests.command import tapestry_on
 
 pytestmark = pytest.mark.more
 
@@ -42,11 +40,6 @@ def models() -> dict[str, str]:
     return {"schema.yml": SCHEMA, "revenue.sql": REVENUE, "regions.sql": REGIONS}
 
 
-def tapestry(project: Any, *arguments: str) -> Result:
-    where = ["--project-dir", str(project.project_root), "--profiles-dir", project.profiles_dir]
-    return CliRunner().invoke(commands, [*arguments, *where], catch_exceptions=False)
-
-
 def rows(project: Any, name: str) -> list[tuple[Any, ...]]:
     found = project.run_sql(f"select * from {{schema}}.{name}", fetch="all")
     return sorted(tuple(row) for row in found)
@@ -74,14 +67,14 @@ class TestMaintained:
         assert said == ["0 inserted, 2 updated, 0 deleted; incremental"] * 2
         assert rows(project, "revenue") == [(1, "n", 1, 10), (2, "s", 1, 5)]
         assert rows(project, "regions") == [("n", 10), ("s", 5)]
-        explained = json.loads(tapestry(project, "explain", "revenue", "--json").output)
+        explained = json.loads(tapestry_on(project, "explain", "revenue", "--json").output)
         assert [step["name"] for step in explained["steps"]] == ["answer", "sums", "keys", "rows"]
-        checked = json.loads(tapestry(project, "verify", "revenue", "--json").output)
+        checked = json.loads(tapestry_on(project, "verify", "revenue", "--json").output)
         assert {row["check"]: row["status"] for row in checked} == {
             "enough": "pass",
             "not_too_much": "pass",
         }
-        cost = json.loads(tapestry(project, "explain", "revenue", "--cost", "--json").output)
+        cost = json.loads(tapestry_on(project, "explain", "revenue", "--cost", "--json").output)
         assert [run["action"] for run in cost["runs"]] == ["append", "create", "create"]
         for run in cost["runs"]:
             parts = dict(run["seconds"])

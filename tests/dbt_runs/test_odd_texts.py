@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 from dbt.tests.util import run_dbt
+from tests.command import tapestry_on
 from tests.odd_texts import TEXTS
-
-from tapestry.cli.main import commands
 
 # A CSV file has no NUL, and dbt's reader takes an empty cell for NULL and \r\n for \n.
 VALUES = dict(
@@ -182,12 +180,6 @@ def _csv() -> str:
     return text.getvalue()
 
 
-def tapestry(project: Any, *arguments: str) -> Result:
-    """A command on the project."""
-    where = ["--project-dir", str(project.project_root), "--profiles-dir", project.profiles_dir]
-    return CliRunner().invoke(commands, [*arguments, *where])
-
-
 class TestOddTexts:
     """One project, built once, then each command."""
 
@@ -278,14 +270,14 @@ class TestOddTexts:
         ids=lambda value: value[0] if isinstance(value, list) else "",
     )
     def test_commands(self, project: Any, command: list[str], says: str) -> None:
-        done = tapestry(project, *command)
+        done = tapestry_on(project, *command)
         assert done.exit_code == 0, done.output
         assert says in done.output
         assert "Traceback" not in done.output
         assert os.environ["HOME"] not in done.output.replace(str(project.project_root), "")
 
     def test_what_is_no_table_by_hand_is_not_adopted(self, project: Any) -> None:
-        done = tapestry(project, "adopt", "answers", "--arrived", "_matched_at", "--dry-run")
+        done = tapestry_on(project, "adopt", "answers", "--arrived", "_matched_at", "--dry-run")
         assert done.exit_code == 1
         assert "is the table of this continuous model already" in str(done.exception)
 
@@ -296,7 +288,7 @@ class TestOddTexts:
         assert os.environ["HOME"] not in model
 
     def test_verdicts_in_json(self, project: Any) -> None:
-        done = tapestry(project, "verify", "answers", "--json")
+        done = tapestry_on(project, "verify", "answers", "--json")
         assert done.exit_code == 0, done.output
         assert [one["status"] for one in json.loads(done.stdout)] == [
             "pass",
@@ -304,12 +296,12 @@ class TestOddTexts:
         ]  # enough, and not too much
 
     def test_rewound_and_replayed_it_is_the_same(self, project: Any) -> None:
-        back = tapestry(project, "rewind", "answers", "--to", "2026-01-01 12:00:00", "--yes")
+        back = tapestry_on(project, "rewind", "answers", "--to", "2026-01-01 12:00:00", "--yes")
         assert back.exit_code == 0, back.output
         run_dbt(["ls"])  # a command leaves no adapter behind, which `project` asks for
         assert self.rows(project, "answers") == {}
         period = ["--from", "2026-01-05", "--to", "2026-01-06"]
-        again = tapestry(project, "replay", *period, "--select", "answers")
+        again = tapestry_on(project, "replay", *period, "--select", "answers")
         assert again.exit_code == 0, again.output
         run_dbt(["ls"])
         assert self.rows(project, "answers") == ACCEPTED_VALUES

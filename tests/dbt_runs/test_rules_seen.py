@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from dbt.cli.main import dbtRunner
+from tests.command import tapestry
 from tests.dbt_runs.small_project import small_project
-
-from tapestry.cli.main import commands
 
 pytestmark = pytest.mark.more
 
@@ -115,10 +113,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory, embedded_spark: Any) -> Iter
         made.sql("insert into seen.comp_prices values ('C1', 15), ('C2', 37)")
         made.sql("create table seen.log (comp string) using delta")
         yield made
-
-
-def tapestry(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, arguments)
 
 
 def told(*arguments: str) -> Any:

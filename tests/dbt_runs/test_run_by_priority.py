@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from tests.command import tapestry
 from tests.dbt_runs.small_project import small_project
-
-from tapestry.cli.main import commands
 
 FILES = {
     "dbt_project.yml": "{name: ordered, profile: p, config-version: 2, models: {+verify: 'off'}}",
@@ -41,10 +39,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory, embedded_spark: Any) -> Iter
         made.sql("create table ordered.messages (id int, ts timestamp) using delta")
         made.sql("insert into ordered.messages values (1, timestamp'2026-01-01')")
         yield made
-
-
-def tapestry(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, list(arguments))
 
 
 def ran(*arguments: str) -> dict[str, Any]:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from dbt.tests.util import run_dbt
+from tests.command import tapestry_on
 
-from tapestry.cli.main import commands
 from tapestry.errors import ConfigurationError
 from tapestry.runs.kinds import registry
 
@@ -52,11 +51,6 @@ def models() -> dict[str, str]:
 @pytest.fixture(scope="class")
 def macros() -> dict[str, str]:
     return {"whole.sql": MACRO}
-
-
-def tapestry(project: Any, *arguments: str) -> Result:
-    where = ["--project-dir", str(project.project_root), "--profiles-dir", project.profiles_dir]
-    return CliRunner().invoke(commands, [*arguments, *where], catch_exceptions=False)
 
 
 def counts(project: Any) -> list[tuple[Any, ...]]:
@@ -130,19 +124,20 @@ class TestSecondKind:
         assert counts(project) == [("a", 1)]
         run_dbt(["run", "--full-refresh"])
         assert counts(project) == [("a", 1)]
-        explained = json.loads(tapestry(project, "explain", "counts", "--json").output)
+        explained = json.loads(tapestry_on(project, "explain", "counts", "--json").output)
         assert [step["name"] for step in explained["steps"]] == ["answer"]
-        checked = tapestry(project, "verify", "counts", "--json")
+        checked = tapestry_on(project, "verify", "counts", "--json")
         assert {row["check"]: row["status"] for row in json.loads(checked.output)} == {
             "enough": "fail",  # an expectation keeps b out of the table
             "not_too_much": "pass",
         }
-        with pytest.raises(ConfigurationError, match="only continuous models are ejected"):
-            tapestry(project, "eject", "counts")
+        refused = tapestry_on(project, "eject", "counts").exception
+        assert isinstance(refused, ConfigurationError)
+        assert "only continuous models are ejected" in str(refused)
         page = tmp_path / "report.html"
-        done = tapestry(project, "report", "--output", str(page))
+        done = tapestry_on(project, "report", "--output", str(page))
         assert done.exit_code == 0, done.output
-        said = json.loads(tapestry(project, "report", "--json").output)
+        said = json.loads(tapestry_on(project, "report", "--json").output)
         assert "counts" in json.dumps(said)
         assert "cannot be read" not in json.dumps(said)
         assert "counts" in page.read_text("utf-8")

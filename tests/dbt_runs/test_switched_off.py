@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from dbt.cli.main import dbtRunner
+from tests.command import tapestry
 from tests.dbt_runs.small_project import small_project
-
-from tapestry.cli.main import commands
 
 FILES = {
     "dbt_project.yml": "{name: switched, profile: p, config-version: 2, models: {+verify: full}}",
@@ -45,7 +44,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, embedded_spark: Any) -> Iter
 
 
 def queries(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, ["queries", *arguments])
+    return tapestry("queries", *arguments)
 
 
 def listed() -> dict[str, dict[str, Any]]:

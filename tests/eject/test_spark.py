@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
 from dbt.cli.main import dbtRunner
+from tests.command import tapestry
 from tests.eject.board import (
     BATCHES,
     EXPECTED,
@@ -29,8 +29,6 @@ from tests.eject.board import (
     literal,
     rows_sql,
 )
-
-from tapestry.cli.main import commands
 
 SMALL_DATA = {
     "spark.driver.memory": "2g",
@@ -158,7 +156,7 @@ def test_the_command_writes_the_files_that_were_tried(
 ) -> None:
     places = ["--project-dir", str(project), "--profiles-dir", str(project)]
     options = ["--dialect", dialect, "--into", str(tmp_path), "--json"]
-    done = CliRunner().invoke(commands, ["eject", *options, *places])
+    done = tapestry("eject", *options, *places)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["models"] == sorted(MODELS)
     written = {

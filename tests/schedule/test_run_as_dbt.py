@@ -9,10 +9,9 @@ from typing import Any
 
 import duckdb
 import pytest
-from click.testing import CliRunner
 from dbt.cli.main import dbtRunner
+from tests.command import tapestry
 
-from tapestry.cli.main import commands
 from tapestry.schedule.by_priority import FAST
 
 PROJECT = {
@@ -45,7 +44,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> tuple[int, dict[str, Any]]:
-    done = CliRunner().invoke(commands, ["run", "--json", *arguments])
+    done = tapestry("run", "--json", *arguments)
     assert done.stdout.startswith("{"), (done.exception, done.output)
     return done.exit_code, json.loads(done.stdout)
 
@@ -107,6 +106,6 @@ def test_favor_state_is_for_one_run(project: Path, monkeypatch: pytest.MonkeyPat
     assert dbtRunner().invoke(["run", "--target", "prod", "--log-level", "none"]).success
     shutil.copytree(project / "target", project / "state")
     monkeypatch.setenv("DBT_FAVOR_STATE", "true")
-    done = CliRunner().invoke(commands, ["run", "--state", "state", "--defer"])
+    done = tapestry("run", "--state", "state", "--defer")
     assert done.exit_code != 0
     assert "favor_state" in str(done.exception)
