@@ -94,6 +94,7 @@ def test_a_whole_answer_is_claimed_by_its_commit(
     assert shop.table() == shop.answer(model, 40)
 
 
+@pytest.mark.more
 def test_a_state_that_cannot_be_written_is_caught_up_with(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

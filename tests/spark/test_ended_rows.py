@@ -138,6 +138,7 @@ def test_what_is_assumed_of_a_source_is_assumed_of_its_ended_rows(
     assert world.answers() == [(1, 10), (2, 20.000001), (3, 15), (5, 42), (6, 43)]
 
 
+@pytest.mark.more
 def test_a_deleted_row_is_matched_no_more(world: World) -> None:
     model = _model(world, ANSWERED)
     world.run(model, 20)

@@ -25,6 +25,7 @@ def shop(session: Any, schema: str) -> Shop:
     return Shop(session, schema).create()
 
 
+@pytest.mark.more
 def test_no_two_rows_have_one_key(shop: Shop) -> None:
     """Of all rows of a full run, of the new ones and those of their keys that stay of another."""
     run, s = shop.session.run, shop.schema

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 
 from tools.reference import commands, config, errors, refused, tables
@@ -17,6 +18,7 @@ PAGES = {
 }
 
 
+@cache
 def written() -> dict[Path, str]:
     """Path -> text of every page, from the code as it is."""
     folder = ROOT / "docs/reference"

@@ -10,6 +10,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tools.reference.literals import Names, cell, imported_names, names_of, text_of
@@ -58,7 +59,7 @@ def kinds() -> list[type[TapestryError]]:
 
 def page(root: Path) -> str:
     """The page as Markdown."""
-    found = list(messages(root))
+    found = messages(root)
     parts = [TEXT]
     for kind in kinds():
         code = code_of(Refusal("x", code="x") if kind is Refusal else kind("x"))
@@ -79,12 +80,21 @@ def _table(messages: list[Message]) -> list[str]:
     return [*(f"| {' | '.join(line)} |" for line in lines), ""]
 
 
-def messages(root: Path) -> Iterator[Message]:
+@cache
+def messages(root: Path) -> tuple[Message, ...]:
     """Every call of a kind of error that the code contains."""
+    return tuple(_messages(root))
+
+
+def _messages(root: Path) -> Iterator[Message]:
     kinds_by_name = {kind.__name__ for kind in kinds()}
+    makers = (*kinds_by_name, *MAKERS)
     for package in PACKAGES:
         for path in sorted((root / package).rglob("*.py")):
-            tree = ast.parse(path.read_text("utf-8"))
+            text = path.read_text("utf-8")
+            if not any(f"{name}(" in text for name in makers):
+                continue
+            tree = ast.parse(text)
             names = {**imported_names(tree, root / "python"), **names_of(tree)}
             for node in ast.walk(tree):
                 if not isinstance(node, ast.Call):

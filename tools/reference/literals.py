@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 Names = Mapping[str, ast.expr]
@@ -22,6 +23,12 @@ def names_of(tree: ast.Module) -> Names:
     return {name: value for name, value in given if name in once}
 
 
+@cache
+def names_in(path: Path) -> Names:
+    """The names of the file at a path."""
+    return names_of(ast.parse(path.read_text("utf-8")))
+
+
 def imported_names(tree: ast.Module, folder: Path) -> Names:
     """Constants that a file takes from others of the package, by the names it knows them by."""
     found: dict[str, ast.expr] = {}
@@ -31,7 +38,7 @@ def imported_names(tree: ast.Module, folder: Path) -> Names:
         path = folder.joinpath(*(node.module or "").split(".")).with_suffix(".py")
         wanted = [one.name for one in node.names if one.name.isupper() and not one.asname]
         if wanted and path.is_file():
-            there = names_of(ast.parse(path.read_text("utf-8")))
+            there = names_in(path)
             found |= {name: there[name] for name in wanted if name in there}
     return found
 
