@@ -1,19 +1,21 @@
-"""What all tests share: dbt's test fixtures, a browser, the order in which the folders run."""
+"""What all tests share: dbt's fixtures, Spark for them, a browser, the order of the folders."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.durations import Durations
 from tests.parts import OWN_JVMS, PARTS, WITHOUT_SPARK, is_empty, is_test_file, part_of
 from tests.seeds import header, seed
+from tests.small_data import SMALL_DATA
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+    from pyspark.sql import SparkSession
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
@@ -24,6 +26,31 @@ TESTS = Path(__file__).parent
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
+
+
+@pytest.fixture(scope="session")
+def embedded_spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+    """The process's Spark; whichever folder of tests comes first has started it."""
+    from dbt.adapters.tapestry import embedded
+
+    return embedded.start(SMALL_DATA, root=tmp_path_factory.mktemp("spark"))
+
+
+@pytest.fixture(scope="session")
+def warehouse(embedded_spark: SparkSession) -> Path:
+    """The folder under which the tables of all test classes lie."""
+    return Path(str(embedded_spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(warehouse: Path) -> dict[str, Any]:
+    """What the `project` fixture of dbt writes to profiles.yml; it adds the schema."""
+    return {
+        "type": "tapestry",
+        "method": "session",
+        "threads": 2,
+        "server_side_parameters": {"spark.sql.warehouse.dir": str(warehouse)},
+    }
 
 
 @pytest.fixture(scope="session")

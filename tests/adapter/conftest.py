@@ -11,38 +11,13 @@ import pytest
 import sqlglot
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "conformance: dbt-tests-adapter's classes on this adapter (minutes, not seconds)"
     )
-
-
-SMALL_DATA = {
-    "spark.driver.memory": "2g",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.default.parallelism": "1",
-    # A handful of rows is over before generated code is compiled.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-}
-
-
-@pytest.fixture(scope="session")
-def embedded_spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
-    """The process's Spark; whichever folder of tests comes first has started it."""
-    from dbt.adapters.tapestry import embedded
-
-    return embedded.start(SMALL_DATA, root=tmp_path_factory.mktemp("spark"))
-
-
-@pytest.fixture(scope="session")
-def warehouse(embedded_spark: SparkSession) -> Path:
-    """The folder under which the tables of all test classes lie."""
-    return Path(str(embedded_spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
 
 
 @pytest.fixture(scope="session")
@@ -82,17 +57,6 @@ def _jvm_of_h2(folder: Path) -> Iterator[Any]:
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
     yield gateway.jvm
     gateway.shutdown()
-
-
-@pytest.fixture(scope="class")
-def dbt_profile_target(warehouse: Path) -> dict[str, Any]:
-    """What the `project` fixture of dbt writes to profiles.yml; it adds the schema."""
-    return {
-        "type": "tapestry",
-        "method": "session",
-        "threads": 2,
-        "server_side_parameters": {"spark.sql.warehouse.dir": str(warehouse)},
-    }
 
 
 @pytest.fixture(scope="class")

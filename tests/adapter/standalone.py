@@ -30,7 +30,7 @@ def cluster(
 
     ``started`` gets its processes, the master first.
     """
-    port = _free_port()
+    port = free_port()
     url = f"spark://127.0.0.1:{port}"
     started = [] if started is None else started
     try:
@@ -76,7 +76,8 @@ def _wait(log: Path, said: str, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.2)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]

@@ -22,8 +22,8 @@ pytest.importorskip("pyhive", reason="dbt-spark[PyHive] is not installed")
 pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from standalone import cluster
-from test_servers import CONNECT, THRIFT, free_port, server
+from standalone import cluster, free_port
+from test_servers import CONNECT, THRIFT, server
 from there import RIGHT, make_project
 
 pytestmark = pytest.mark.spark

@@ -20,7 +20,8 @@ pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
 sys.path.insert(0, str(Path(__file__).parent))
 
 from reached import Reached
-from test_servers import THRIFT, free_port, server
+from standalone import free_port
+from test_servers import THRIFT, server
 
 from dbt.adapters.tapestry.answer_settings import ANSI, ZONE, unusual
 from dbt.adapters.tapestry.session import DbtSession

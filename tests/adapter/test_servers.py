@@ -19,6 +19,7 @@ from dbt.adapters.tapestry.jars import jar_settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from standalone import free_port
 from there import RIGHT, make_project, run_twice
 
 pytestmark = pytest.mark.spark
@@ -34,13 +35,6 @@ SETTINGS = {
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-    return port
 
 
 def _answers(port: int) -> bool:

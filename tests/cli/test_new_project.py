@@ -12,16 +12,9 @@ from typing import Any
 import pytest
 from dbt.cli.main import dbtRunner
 from tests.command import tapestry
+from tests.small_data import SMALL_DATA
 
 pytestmark = [pytest.mark.spark, pytest.mark.gate]
-
-SMALL_DATA = {
-    "spark.driver.memory": "2g",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-}
 
 
 @pytest.fixture(scope="module")

@@ -98,18 +98,21 @@ class Watch:
         return code
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("watched") / "project"
-    for name, text in FILES.items():
+def project_of(root: Path, files: dict[str, str]) -> Path:
+    """A project, with a cache of its own for what is offered, but not for the paths of the jars."""
+    for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    # a cache of its own for what is offered, but not for the paths of the jars
     jars = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dbt-tapestry"
     (root.parent / "cache/dbt-tapestry").mkdir(parents=True)
     for path in jars.glob("jars-*.txt"):
         shutil.copy(path, root.parent / "cache/dbt-tapestry")
     return root
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return project_of(tmp_path_factory.mktemp("watched") / "project", FILES)
 
 
 def sql(root: Path, text: str) -> list[str]:

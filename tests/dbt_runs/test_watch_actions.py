@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
 from tests.dbt_runs import test_watch
-from tests.dbt_runs.test_watch import Watch, sql
+from tests.dbt_runs.test_watch import Watch, project_of, sql
 
 pytestmark = [pytest.mark.more, pytest.mark.own_jvm]
 EVERY, AFTER = 3.0, 6.0
@@ -42,15 +40,7 @@ WAITED = (
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("acted") / "project"
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    jars = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dbt-tapestry"
-    (root.parent / "cache/dbt-tapestry").mkdir(parents=True)
-    for path in jars.glob("jars-*.txt"):
-        shutil.copy(path, root.parent / "cache/dbt-tapestry")
-    return root
+    return project_of(tmp_path_factory.mktemp("acted") / "project", FILES)
 
 
 def test_an_action_runs_when_its_batch_is_released(root: Path) -> None:

@@ -30,16 +30,6 @@ from tests.eject.board import (
     rows_sql,
 )
 
-SMALL_DATA = {
-    "spark.driver.memory": "2g",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.default.parallelism": "1",
-    # A handful of rows is over before generated code is compiled.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-}
 SOURCES = {
     "version": 2,
     "sources": [
@@ -56,10 +46,8 @@ SOURCES = {
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    from dbt.adapters.tapestry import embedded
-
-    return embedded.start(SMALL_DATA, root=tmp_path_factory.mktemp("spark"))
+def spark(embedded_spark: Any) -> Any:
+    return embedded_spark
 
 
 @pytest.fixture(scope="module")
