@@ -15,8 +15,7 @@ from tests.sql.random_conditions import ALONE, Key, rows_of
 from tests.sql.spark_values import holds
 
 from tapestry.sql.infer.imply import Knowledge
-from tapestry.sql.infer.kinds import nearest_double
-from tapestry.sql.infer.ranges import Range
+from tapestry.sql.infer.kinds import Range, nearest_double
 
 TYPES = {
     "i": "int",

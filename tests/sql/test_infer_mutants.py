@@ -13,8 +13,7 @@ from tests.sql.implied_oracle import broken_by, violations
 from tests.sql.random_conditions import Key
 
 from tapestry.sql.infer import forward, propagate, read, shave
-from tapestry.sql.infer.kinds import Number, ValueKind
-from tapestry.sql.infer.ranges import Range
+from tapestry.sql.infer.kinds import Number, Range, ValueKind
 from tapestry.sql.infer.terms import Term
 
 Patch = pytest.MonkeyPatch

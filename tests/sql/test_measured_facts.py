@@ -18,7 +18,7 @@ from tests.sql.random_conditions import ALONE, Conjunctions, Key, rows_of
 from tests.sql.spark_values import Value, holds
 
 from tapestry.sql.branches.measured import ColumnEnds
-from tapestry.sql.infer.ranges import Range
+from tapestry.sql.infer.kinds import Range
 from tapestry.sql.planner.measured_ranges import implied_ranges, kinds_of, range_between
 from tapestry.sql.planner.measurement import exact
 

@@ -15,14 +15,15 @@ from fractions import Fraction
 from tapestry.sql.infer.kinds import (
     DOUBLE,
     Number,
+    Range,
     ValueKind,
     ends_of,
     half_up,
     holds,
     nearest_double,
     size_of,
+    whole,
 )
-from tapestry.sql.infer.ranges import Range, whole
 
 _PRODUCT_DIGITS = 39
 """Digits that Spark keeps of a product before it rounds to the scale."""

@@ -12,9 +12,8 @@ from sqlglot import exp
 
 from tapestry.sql import timing
 from tapestry.sql.infer.classes import Classes, key_of
-from tapestry.sql.infer.kinds import INT, Number, ValueKind
+from tapestry.sql.infer.kinds import INT, Number, ValueKind, whole
 from tapestry.sql.infer.propagate import Constraint, Facts, KnownRange, RangeState, Why, fixpoint
-from tapestry.sql.infer.ranges import whole
 from tapestry.sql.infer.read import Compared, columns_in, constraint_of
 from tapestry.sql.infer.terms import Key
 from tapestry.sql.ir import Inferred

@@ -1,4 +1,4 @@
-"""The kinds of values whose ranges are tracked, and the one in which Spark computes.
+"""The kinds of values, in which Spark computes, and the ranges of values that are tracked.
 
 Every kind has a grid: whole numbers, multiples of ``10 ** -scale``, doubles. Ends of ranges are
 exact rationals on it, so that each end is closed: ``x > 1`` of a DECIMAL(15,2) is ``x >= 1.01``.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -216,3 +217,49 @@ def _cut(precision: int, scale: int) -> ValueKind:
         scale = max(MOST_DIGITS - whole, min(scale, _LEAST_SCALE))
         precision = MOST_DIGITS
     return ValueKind("decimal", precision=precision, scale=scale)
+
+
+# -- ranges ---------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Range:
+    """The values from ``lo`` to ``hi``, both included; ``nan``: with NaN, above all numbers."""
+
+    lo: Number
+    hi: Number
+    nan: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether the range has no value."""
+        return self.lo > self.hi and not self.nan
+
+    def meet(self, other: Range) -> Range:
+        """Return the intersection of two ranges."""
+        nan = self.nan and other.nan
+        lo, hi = max(self.lo, other.lo), min(self.hi, other.hi)
+        # Only NaN is left: as a range with a number, which is more than there is.
+        return Range(math.inf, math.inf, True) if nan and lo > hi else Range(lo, hi, nan)
+
+    def meets(self, other: Range) -> bool:
+        """Return whether two ranges have a value in common."""
+        return not self.meet(other).empty
+
+    def on_grid(self, kind: ValueKind) -> Range:
+        """Return the range cut to values that the kind has."""
+        return Range(at_least(kind, self.lo), at_most(kind, self.hi), self.nan)
+
+
+def whole(kind: ValueKind) -> Range:
+    """Return all values of a kind."""
+    lo, hi = ends_of(kind)
+    return Range(lo, hi, kind.family == "double")
+
+
+def hull(ranges: Iterable[Range]) -> Range | None:
+    """Return the least range that contains all of these; None if there are none."""
+    kept = [one for one in ranges if not one.empty]
+    if not kept:
+        return None
+    return Range(
+        min(one.lo for one in kept), max(one.hi for one in kept), any(one.nan for one in kept)
+    )

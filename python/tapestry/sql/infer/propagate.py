@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tapestry.sql.infer.kinds import ValueKind
-from tapestry.sql.infer.ranges import Range, hull, whole
+from tapestry.sql.infer.kinds import Range, ValueKind, hull, whole
 from tapestry.sql.infer.shave import computed, shaved
 from tapestry.sql.infer.terms import Key, Term
 

@@ -12,7 +12,17 @@ from sqlglot import exp
 from tapestry.sql import timing
 from tapestry.sql.infer.constants import read_text
 from tapestry.sql.infer.forward import EPOCH
-from tapestry.sql.infer.kinds import DATE, DOUBLE, TIMESTAMP, ValueKind, at_least, at_most, wider
+from tapestry.sql.infer.kinds import (
+    DATE,
+    DOUBLE,
+    TIMESTAMP,
+    Range,
+    ValueKind,
+    at_least,
+    at_most,
+    hull,
+    wider,
+)
 from tapestry.sql.infer.propagate import (
     Constraint,
     ContradictionError,
@@ -21,7 +31,6 @@ from tapestry.sql.infer.propagate import (
     joined,
     require,
 )
-from tapestry.sql.infer.ranges import Range, hull
 from tapestry.sql.infer.terms import Key, Term, cast_to, compared, term_of
 from tapestry.sql.work import size
 

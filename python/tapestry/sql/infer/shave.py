@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tapestry.sql.infer.forward import DAY, results
-from tapestry.sql.infer.kinds import Number, ValueKind, at_least, at_most, size_of
-from tapestry.sql.infer.ranges import Range
+from tapestry.sql.infer.kinds import Number, Range, ValueKind, at_least, at_most, size_of
 from tapestry.sql.infer.terms import Term
 
 _STEPS = (0, Fraction(1, 2), 1, 2, 16)

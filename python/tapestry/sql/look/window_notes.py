@@ -21,7 +21,7 @@ from tapestry.sql.choose_strategy import strategy_for
 from tapestry.sql.facts.fixed_lengths import base_and_offset
 from tapestry.sql.ir import Conjunction, Table
 from tapestry.sql.planner.measure_narrowed import BranchRows
-from tapestry.sql.statement.marks import TAU, T
+from tapestry.sql.statement.text import TAU, T
 
 Told = tuple[Edge, str]
 """An edge of the net of orders, and what says so."""

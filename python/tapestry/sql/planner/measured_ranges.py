@@ -22,9 +22,8 @@ from tapestry.sql.branches.split_by_bound import Branch, rows_of
 from tapestry.sql.facts.common_types import type_of
 from tapestry.sql.infer.classes import key_of
 from tapestry.sql.infer.imply import MOST, Knowledge
-from tapestry.sql.infer.kinds import ValueKind, value_kind
+from tapestry.sql.infer.kinds import Range, ValueKind, value_kind, whole
 from tapestry.sql.infer.propagate import Facts
-from tapestry.sql.infer.ranges import Range, whole
 from tapestry.sql.infer.terms import Key
 from tapestry.sql.ir import Conjunction, Inferred, SourceTable, Table
 

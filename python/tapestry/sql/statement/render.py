@@ -19,8 +19,7 @@ from tapestry.sql.cumulative.groups import Groups
 from tapestry.sql.cumulative.remember import groups_of, names_kept, remember
 from tapestry.sql.ir import ValueTable
 from tapestry.sql.lifted.render_lifted import measured
-from tapestry.sql.statement.marks import TAU, T, since_of
-from tapestry.sql.statement.text import Body, Statement
+from tapestry.sql.statement.text import TAU, Body, Statement, T, since_of
 from tapestry.sql.write import build
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 
 from sqlglot import exp
 
-from tapestry.instants import FIRST
+from tapestry.instants import FIRST, MICRO
 from tapestry.names import ARRIVAL, ROW_ID
+from tapestry.sql import timing
 from tapestry.sql.arms import OuterArm
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.branches.selects import Reads
@@ -23,12 +26,13 @@ from tapestry.sql.lift.cases import AT
 from tapestry.sql.lifted.render_lifted import KNOWN_CTE
 from tapestry.sql.planner.stored_joins import read_joined
 from tapestry.sql.scan import Form, KnownAnswers, Scan
-from tapestry.sql.statement.marks import filled_in, unused
 from tapestry.sql.statement.reading import QueryReading
 from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
 from tapestry.sql.write.postgres import Structs, structs_in
 
+TAU, T = timing.mark("tau"), timing.mark("t")
+"""Stand for the window's ends in a rendered body."""
 _MADE = "_made"
 
 
@@ -298,3 +302,34 @@ def _base(source: Exploded, base: Scan | None) -> exp.Expr:
     select = build.select(listed)
     select.set("from_", exp.From(this=exp.Var(this=f"{base.relation}")))
     return exp.Subquery(this=select, alias=alias)
+
+
+def since_of(source: str) -> str:
+    """Return the mark for the instant before the ts of all rows of a source that arrive after
+    tau.
+    """
+    return timing.mark(f"since {sha256(source.encode()).hexdigest()[:16]}")
+
+
+def filled_in(
+    text: str,
+    tau: datetime | str | None,
+    t: datetime | str,
+    late_from: Mapping[str, datetime],
+) -> str:
+    """Return the text with the window's ends and instants before late rows (``Scan.late_from``)."""
+    if tau is not None:
+        text = text.replace(TAU, timing.text_of(tau))
+    for source, least in late_from.items():
+        assert isinstance(tau, datetime)
+        text = text.replace(since_of(source), timing.text_of(min(tau, least - MICRO)))
+    return text.replace(T, timing.text_of(t))
+
+
+def unused(wanted: str, taken: Iterable[str]) -> str:
+    """Return a free name for a CTE, as names are not quoted in texts."""
+    # sql: letters, digits and _ are left
+    name = re.sub(r"\W", "_", wanted, flags=re.ASCII)
+    while name in taken:
+        name += "_"
+    return name
