@@ -16,7 +16,7 @@ from judge import chained
 from judge.chained import TYPES, Found, judged
 from sqlglot import exp
 
-from tapestry.sql.planner import measured_ranges, measurement
+from tapestry.sql.planner import measure_narrowed, measured_ranges
 
 SHARE = 2
 
@@ -48,7 +48,7 @@ def test_measured_runs_equal_the_definition(
 
 # -- would it notice? -----------------------------------------------------------------------------
 def _ends_are_swapped(patch: pytest.MonkeyPatch) -> None:
-    known = measurement.Measurement.read
+    known = measure_narrowed.Measurement.read
 
     def read(self: Any, rows: Any) -> Any:
         found = known(self, rows)
@@ -58,7 +58,7 @@ def _ends_are_swapped(patch: pytest.MonkeyPatch) -> None:
         }
         return replace(found, ends=ends)
 
-    patch.setattr(measurement.Measurement, "read", read)
+    patch.setattr(measure_narrowed.Measurement, "read", read)
 
 
 def _any_branch_will_do(patch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def _late_rows_are_not_measured(patch: pytest.MonkeyPatch) -> None:
 
 
 def _nan_is_ignored(patch: pytest.MonkeyPatch) -> None:
-    known = measurement._measured
+    known = measure_narrowed._measured
 
     def measured(alias: str, name: str, kind: Any) -> exp.Expr:
         value = known(alias, name, kind)
@@ -100,7 +100,7 @@ def _nan_is_ignored(patch: pytest.MonkeyPatch) -> None:
         condition = exp.IsNan(this=value.copy())
         return exp.Case(ifs=[exp.If(this=condition, true=exp.null())], default=value)
 
-    patch.setattr(measurement, "_measured", measured)
+    patch.setattr(measure_narrowed, "_measured", measured)
 
 
 MUTANTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {

@@ -9,7 +9,7 @@ from tests.sql.test_join_order import BOTH, CATALOG, SIZES, STAR, WINDOW, scans
 
 from tapestry.sql import rewrite
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.look.join_orders import Joined, join_orders
+from tapestry.sql.look.source_reads import Joined, join_orders
 
 ONE = "select id from few"
 ORS = " or ".join(f"(f.ts < now() - interval {n} hours and l.id <> {n})" for n in range(1, 9))

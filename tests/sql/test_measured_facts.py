@@ -19,8 +19,8 @@ from tests.sql.spark_values import Value, holds
 
 from tapestry.sql.branches.measured import ColumnEnds
 from tapestry.sql.infer.kinds import Range
+from tapestry.sql.planner.measure_narrowed import exact
 from tapestry.sql.planner.measured_ranges import implied_ranges, kinds_of, range_between
-from tapestry.sql.planner.measurement import exact
 
 CASES, ROWS = 60, 4
 GROUPS = [group for group in ALONE if group != "text"]

@@ -30,10 +30,11 @@ from tapestry.sql.look.window_notes import window_notes
 from tapestry.sql.planner.measure_narrowed import (
     BranchRows,
     MeasuredTables,
+    Measurement,
     measured_rows,
+    statement,
     used_columns,
 )
-from tapestry.sql.planner.measurement import Measurement, statement
 from tapestry.sql.query_facts import QueryFacts
 from tapestry.sql.scan import Form, JoinScan, KnownAnswers, Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tapestry.runs.memories.ask import MemoryRequest
 from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.look.join_orders import Joined, join_orders
+from tapestry.sql.look.source_reads import Joined, join_orders
 from tapestry.sql.scan import KnownAnswers
 
 

@@ -24,8 +24,7 @@ from tapestry.runs.query.relations import plain
 from tapestry.runs.query.settings import same_query
 from tapestry.runs.tables.beside_target import GROUPS, groups_of
 from tapestry.sql import Scan, Window
-from tapestry.sql.look.join_orders import Joined
-from tapestry.sql.look.source_reads import Reading, readings
+from tapestry.sql.look.source_reads import Joined, Reading, readings
 
 A_DAY = timedelta(days=1)
 KEPT = "says what groups have at the begin of the window: no history is read, as below, for that"
