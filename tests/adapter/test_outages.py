@@ -32,9 +32,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from reached import Reached
 
 PLACE = "sc://host:15002"
-NOBODY, GONE, LATE = "nobody answers", "went away", "did not answer in time"
+NOBODY, GONE, LATE = "nobody answers", "server has ended", "did not answer in time"
 NO_SERVER, NO_TLS = "ended the connection before", "no encrypted connection"
-NO_SESSION, NO_JARS, ENDED = "knows this session no more", "lack Delta's classes", "has ended"
+NO_SESSION, NO_JARS, ENDED = "no longer knows this session", "lack Delta's classes", "has ended"
 
 
 def _named(name: str, text: str, base: type[Exception] = Exception) -> Exception:

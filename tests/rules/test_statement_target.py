@@ -38,7 +38,7 @@ def test_the_target_is_told(text: str, target: str) -> None:
 )
 def test_where_it_is_not_told_the_author_says_it(text: str) -> None:
     assert target_of(text) is None
-    with pytest.raises(ConfigurationError, match="cannot be told"):
+    with pytest.raises(ConfigurationError, match="not clear which table"):
         refuse_other_statements([text], told=False)
     refuse_other_statements([text], told=True)
 

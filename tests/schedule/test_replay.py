@@ -142,7 +142,7 @@ def test_a_skipped_model_has_not_got_further() -> None:
 
 @pytest.mark.parametrize(
     ("until", "step", "told"),
-    [(day(4), timedelta(0), "--step is nothing"), (datetime.min, A_DAY, "lies before --from")],
+    [(day(4), timedelta(0), "--step is zero"), (datetime.min, A_DAY, "lies before --from")],
 )
 def test_steps_that_are_none(until: datetime, step: timedelta, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):

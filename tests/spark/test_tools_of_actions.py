@@ -44,5 +44,5 @@ def test_the_newest_row(session: Any) -> None:
     for columns, says in ((("z",), "no column z"), ((), "needs the columns")):
         with pytest.raises(ConfigurationError, match=says):
             last_per(frame, *columns)
-    with pytest.raises(ConfigurationError, match="nothing that puts them in order"):
+    with pytest.raises(ConfigurationError, match="no columns that order them"):
         last_per(frame.select("v"), "v")

@@ -41,7 +41,7 @@ def last_per(rows: DataFrame, *columns: str) -> DataFrame:
     order = next((one for one in (_OF_CHANGE, _OF_BATCH) if set(one) <= set(there)), None)
     if order is None:
         raise ConfigurationError(
-            "last_per: the rows have nothing that puts them in order",
+            "last_per: the rows have no columns that order them",
             hint=f"keep {', '.join(_OF_BATCH)} of the batch among their columns",
         )
     newest_first = [*order, *({_OF_BATCH[-1]} & set(there) - set(order))]

@@ -33,7 +33,7 @@ class Steps:
                 hint="give an earlier --from",
             )
         if self.step <= timedelta(0):
-            raise ConfigurationError("--step is nothing", hint="write it like 1d or '6 hours'")
+            raise ConfigurationError("--step is zero", hint="write it like 1d or '6 hours'")
 
     def __len__(self) -> int:
         whole, rest = divmod(self.until - self.since, self.step)

@@ -64,7 +64,7 @@ def outage(error: BaseException, place: str, opening: bool = False) -> TapestryE
     said = "\n".join(f"{type(one).__name__}: {_words(one)}" for one in chain)
     if _SESSION.search(said):
         return ConfigurationError(
-            "the server knows this session no more: it was started anew, or closed what was idle",
+            "the server no longer knows this session: it was restarted, or closed it as idle",
             where=place,
             hint=f"run again: {AGAIN}; if that happens often, let the server keep idle sessions"
             " longer (hive.server2.idle.session.timeout, spark.connect.session.manager.*)",
@@ -95,7 +95,7 @@ def _of_transport(
     said = "\n".join(f"{type(one).__name__}: {_words(one)}" for one in errors)
     if _TLS.search(said):
         return ConfigurationError(
-            "no encrypted connection (TLS) came about",
+            "no encrypted connection (TLS) could be made",
             where=place,
             hint="does the server speak TLS at this port, and is its certificate one that this"
             " machine trusts? use_ssl in profiles.yml (in master for sc://) must say the same",
@@ -118,7 +118,7 @@ def _of_transport(
                 " the auth, the user and the TLS (use_ssl) that profiles.yml says?",
             )
         return ConfigurationError(
-            "the server went away while it was asked",
+            "the server has ended during a request",
             where=place,
             hint=f"look into its log for the cause (memory, a restart), then run again: {AGAIN}",
         )
@@ -200,7 +200,7 @@ def _words(error: BaseException) -> str:
 
 def _ended() -> TapestryError:
     return ConfigurationError(
-        "Spark's process has ended while it was asked",
+        "Spark's process has ended during a request",
         where="logs/spark.log",
         hint="its log says why (often memory: spark.driver.memory under server_side_parameters);"
         f" run again: {AGAIN}",

@@ -51,7 +51,7 @@ def unverified(model: Model, results: Sequence[CheckResult], staged: str) -> Ver
             hint="please report it; on_verify_failure: warn publishes unverified rows meanwhile",
         )
     return VerificationFailed(
-        f"{model.name} is not what its query says ({', '.join(counts)}):"
+        f"{model.name} differs from its query ({', '.join(counts)}):"
         f" {messages[0] if messages else ''}",
         where=model.file,
         hint=f"nothing was published, the rows stand in {staged}; tapestry_checks lists them all."

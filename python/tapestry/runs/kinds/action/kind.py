@@ -62,7 +62,7 @@ class Action:
         known |= {f"key.{name.lower()}" for name in config.unique_on}
         if odd := [name for name in names_said(model.sql) if parts and name not in known]:
             raise ConfigurationError(
-                f"batch('{odd[0]}') is nothing that a batch says of itself",
+                f"batch('{odd[0]}') is not an attribute of a batch",
                 where=model.file,
                 hint=f"there is {', '.join(sorted(known))}",
             )

@@ -85,7 +85,7 @@ class RecomputeBatch:
         keyed: list[Column] = [named[one.lower()] for one in of.key if one.lower() in named]
         if not keyed or len(keyed) < len(of.key):
             raise ConfigurationError(
-                f"recompute: the rows of {of.relation} are not told by {list(of.key)}",
+                f"recompute: the rows of {of.relation} are not identified by {list(of.key)}",
                 where=self.model.file,
                 hint="let the derived model have key=[…], columns of its query; or name them here:"
                 " recompute(ref('…'), key=[…])",

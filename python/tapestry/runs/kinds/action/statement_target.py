@@ -39,7 +39,7 @@ def refuse_other_statements(texts: Sequence[str], told: bool, where: str = "") -
             )
         if not told and target_of(text) is None:
             raise ConfigurationError(
-                f"which table this statement writes cannot be told: {text[:60]}",
+                f"it is not clear which table this statement writes: {text[:60]}",
                 where=where,
                 hint="name it: writes='…'",
             )

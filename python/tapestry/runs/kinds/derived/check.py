@@ -174,7 +174,7 @@ def drifted(model: Model, details: Mapping[str, Any]) -> DerivedDrift:
     if details.get("unwatched"):
         ways = ["write a rule for what none looks at, and an action for it"]
     return DerivedDrift(
-        f"{model.name} is not what its query says of what its actions have done:"
+        f"{model.name} differs from its query, for the rows that its actions have handled:"
         f" {details.get('message', '')}",
         where=model.file,
         hint=f"{ways[0]}; then build the table again: --full-refresh."

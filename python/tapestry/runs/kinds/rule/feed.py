@@ -154,7 +154,7 @@ def refuse_later(rule: RuleText, begin: datetime, t: datetime) -> None:
         raise ConfigurationError(
             f"begin: {show(begin)} is later than this run, which is as of {show(t)}",
             where=rule.model.file,
-            hint="run the rule when that has come, or leave begin out",
+            hint="run the rule after that instant, or leave begin out",
         )
 
 
