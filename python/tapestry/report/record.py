@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from typing import Any
 
 from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
@@ -21,8 +22,7 @@ from tapestry.report.rows import (
     WAITING_KEY,
     Readings,
     Unread,
-    parse_check,
-    parse_run,
+    parse_record,
     parse_waiting,
 )
 from tapestry.runs.tables.queries import QueryRow
@@ -34,59 +34,8 @@ CREATE = "create"
 BROKEN = ("fail", "error")
 VERIFICATION_KINDS = ("enough", "not_too_much")
 
-RUN_COLUMNS = (
-    "invocation_id",
-    "model",
-    "generation",
-    "n",
-    "run_id",
-    "action",
-    "tau",
-    "t",
-    "strategy",
-    "new_rows",
-    "late_rows",
-    "null_rows",
-    "rejected_rows",
-    "verification",
-    "seconds",
-    "files_read",
-    "bytes_read",
-    "files_written",
-    "bytes_written",
-    "horizon",
-    "message",
-    "ended_at",
-    "refresh",
-    "reason",
-    "reason_about",
-    "inserted_rows",
-    "updated_rows",
-    "deleted_rows",
-    "bytes_full",
-)
-"""Read of ``tapestry_runs``: not the pins; the SQL is read for one run a model only."""
-
 DELIVERY_COLUMNS = ("model", "sink", "m", "event", "noted_at")
 """Read of ``tapestry_deliveries``, which is there where a model delivers."""
-
-CHECK_COLUMNS = (
-    "invocation_id",
-    "model",
-    "generation",
-    "n",
-    "run_id",
-    "kind",
-    "name",
-    "on_violation",
-    "level",
-    "status",
-    "checked_rows",
-    "violations",
-    "details",
-    "seconds",
-    "ended_at",
-)
 
 
 @dataclass(frozen=True)
@@ -99,34 +48,34 @@ class Run:
     """
 
     model: str
-    action: str = ""
-    t: datetime | None = None
-    tau: datetime | None = None
-    ended_at: datetime | None = None
     invocation_id: str = ""
     run_id: str = ""
     generation: str = ""
+    ended_at: datetime | None = None
+    action: str = ""
+    t: datetime | None = None
+    tau: datetime | None = None
+    horizon: datetime | None = None
     n: int | None = None
-    strategy: str | None = None
     new_rows: int | None = None
     late_rows: int | None = None
     null_rows: int | None = None
     rejected_rows: int | None = None
-    verification: str | None = None
-    seconds: float | None = None
     files_read: int | None = None
     bytes_read: int | None = None
     files_written: int | None = None
     bytes_written: int | None = None
-    horizon: datetime | None = None
-    message: str | None = None
-    refresh: str | None = None
-    reason: str | None = None
-    reason_about: str | None = None
     inserted_rows: int | None = None
     updated_rows: int | None = None
     deleted_rows: int | None = None
     bytes_full: int | None = None
+    seconds: float | None = None
+    strategy: str | None = None
+    verification: str | None = None
+    refresh: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    reason_about: str | None = None
 
     @property
     def came(self) -> int | None:
@@ -154,25 +103,30 @@ class Run:
         return self.ended_at or self.t or datetime.min.replace(tzinfo=timezone.utc)
 
 
+# sql: the names of fields, which this file writes
+RUN_COLUMNS = tuple(one.name for one in fields(Run))
+"""Read of ``tapestry_runs``: not the pins; the SQL is read for one run a model only."""
+
+
 @dataclass(frozen=True)
 class RecordedCheck:
     """One check of one run: an expectation, an `assume`, or one half of the verification."""
 
     model: str
-    kind: str = ""
-    name: str = ""
-    status: str = ""
-    run_id: str = ""
     invocation_id: str = ""
-    on_violation: str | None = None
-    level: str | None = None
+    run_id: str = ""
+    generation: str = ""
+    ended_at: datetime | None = None
+    status: str = ""
+    n: int | None = None
     checked_rows: int | None = None
     violations: int | None = None
-    details: str | None = None
     seconds: float | None = None
-    ended_at: datetime | None = None
-    generation: str = ""
-    n: int | None = None
+    kind: str = ""
+    name: str = ""
+    on_violation: str | None = None
+    level: str | None = None
+    details: str | None = None
 
     @property
     def broken(self) -> bool:
@@ -197,6 +151,10 @@ class RecordedCheck:
         if details.get("message"):
             return str(details["message"])
         return "\n".join(f"{name}: {_flat(value)}" for name, value in details.items())
+
+
+# sql: the names of fields, which this file writes
+CHECK_COLUMNS = tuple(one.name for one in fields(RecordedCheck))
 
 
 @dataclass(frozen=True)
@@ -246,10 +204,9 @@ class Record:
         """
         latest = (now or datetime.now(timezone.utc)) + CLOCKS_DIFFER
         logs = [Readings(name, latest) for name in (RUNS_TABLE, CHECKS_TABLE, DELIVERIES_TABLE)]
-        ran = [Run(**values) for values in logs[0].read(runs, parse_run, RUN_KEY)]
-        checked = [
-            RecordedCheck(**values) for values in logs[1].read(checks, parse_check, CHECK_KEY)
-        ]
+        run, check = partial(parse_record, Run), partial(parse_record, RecordedCheck)
+        ran = [Run(**v) for v in logs[0].read(runs, run, RUN_KEY)]
+        checked = [RecordedCheck(**v) for v in logs[1].read(checks, check, CHECK_KEY)]
         waits = [Waiting(**v) for v in logs[2].read(waiting, parse_waiting, WAITING_KEY)]
         return cls(
             tuple(sorted(ran, key=lambda run: run.when)),

@@ -1,4 +1,4 @@
-"""Rows of the logs as values of a `Run`, a `Check` or a `Waiting`, or what is odd about them.
+"""Rows of the logs as values of a `Run`, a check or a `Waiting`, or what is odd about them.
 
 Nothing depends on the logs, and anybody may have written there: a row that no run has written is
 left out of the report and counted (`Unread`), so that the others still show.
@@ -7,7 +7,7 @@ left out of the report and counted (`Unread`), so that the others still show.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
@@ -22,21 +22,8 @@ NAME: Final = 600
 ACTIONS: Final = ("create", "append", "overwrite", "replace", "failed")
 """A run writes one to its log: how it wrote (``runs.protocol.writing``), or that it failed."""
 STATUSES: Final = ("pass", "warn", "fail", "error")
-_RUN_COUNTS: Final = (
-    "n",
-    "new_rows",
-    "late_rows",
-    "null_rows",
-    "rejected_rows",
-    "files_read",
-    "bytes_read",
-    "files_written",
-    "bytes_written",
-    "inserted_rows",
-    "updated_rows",
-    "deleted_rows",
-    "bytes_full",
-)
+_KNOWN: Final = {"action": ACTIONS, "status": STATUSES}
+_LONG: Final = ("message", "reason_about", "details")
 
 
 @dataclass(frozen=True)
@@ -88,33 +75,30 @@ CHECK_KEY = ("model", "n", "run_id", "kind", "name")
 WAITING_KEY = ("model", "sink")
 
 
-def parse_run(fields: Fields, latest: datetime) -> dict[str, Any]:
-    """Return the values of a `Run` from the columns that exist."""
-    values: dict[str, Any] = _identity(fields, latest)
-    values["action"] = one_of(fields, "action", ACTIONS)
-    for name in ("t", "tau", "horizon"):
-        values[name] = fields.optional_instant(name)
-    for name in _RUN_COUNTS:
-        values[name] = fields.optional_whole(name)
-    values["seconds"] = fields.optional_number("seconds", 0, LONGEST)
-    for name in ("strategy", "verification", "refresh", "reason"):
-        values[name] = fields.optional_text(name, NAME)
-    for name in ("message", "reason_about"):
-        values[name] = fields.optional_text(name, TEXT)
-    return _without_null(values)
+def parse_record(kind: type[Any], columns: Fields, latest: datetime) -> dict[str, Any]:
+    """Return the values of a `Run` or a `RecordedCheck` from the columns that exist.
+
+    Each field is a column, which is read by the field's type.
+    """
+    values: dict[str, Any] = {"model": columns.text("model", NAME)}
+    for one in fields(kind):
+        if one.name != "model":
+            values[one.name] = _value(one.name, str(one.type), columns, latest)
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def parse_check(fields: Fields, latest: datetime) -> dict[str, Any]:
-    """Return the values of a `Check` from the columns that exist."""
-    values: dict[str, Any] = _identity(fields, latest)
-    values["status"] = one_of(fields, "status", STATUSES)
-    for name in ("n", "checked_rows", "violations"):
-        values[name] = fields.optional_whole(name)
-    values["seconds"] = fields.optional_number("seconds", 0, LONGEST)
-    for name in ("kind", "name", "on_violation", "level"):
-        values[name] = fields.optional_text(name, NAME)
-    values["details"] = fields.optional_text("details", TEXT)
-    return _without_null(values)
+def _value(name: str, kind: str, columns: Fields, latest: datetime) -> Any:
+    if name == "ended_at":
+        return past_instant(columns, name, latest)
+    if name in _KNOWN:
+        return one_of(columns, name, _KNOWN[name])
+    if kind.startswith("datetime"):
+        return columns.optional_instant(name)
+    if kind.startswith("int"):
+        return columns.optional_whole(name)
+    if kind.startswith("float"):
+        return columns.optional_number(name, 0, LONGEST)
+    return columns.optional_text(name, TEXT if name in _LONG else NAME)
 
 
 def parse_waiting(fields: Fields, latest: datetime) -> dict[str, Any]:
@@ -124,14 +108,6 @@ def parse_waiting(fields: Fields, latest: datetime) -> dict[str, Any]:
         "sink": fields.text("sink", NAME),
         "since": past_instant(fields, "since", latest) or fields.instant("since"),
     }
-
-
-def _identity(fields: Fields, latest: datetime) -> dict[str, Any]:
-    values: dict[str, Any] = {"model": fields.text("model", NAME)}
-    for name in ("invocation_id", "run_id", "generation"):
-        values[name] = fields.optional_text(name, NAME)
-    values["ended_at"] = past_instant(fields, "ended_at", latest)
-    return values
 
 
 def past_instant(fields: Fields, name: str, latest: datetime) -> datetime | None:
@@ -150,7 +126,3 @@ def one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str | None:
     if found and found not in known:
         raise Odd(f"{name} is none of {', '.join(known)} but {shown(found)}")
     return found
-
-
-def _without_null(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
