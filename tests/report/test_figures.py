@@ -21,8 +21,8 @@ from tapestry.report.judge import judge
 from tapestry.report.kept import MEMORY, SUMS, TableBetween
 from tapestry.report.make import kept_tables
 from tapestry.report.plots import bars, render
+from tapestry.report.read import TableSize
 from tapestry.report.record import Record
-from tapestry.report.sizes import TableSize
 from tapestry.report.strips import strips
 
 

@@ -27,8 +27,8 @@ from tapestry.report.network import (
 )
 from tapestry.report.network_page import network_page
 from tapestry.report.network_text import says, table, tree
+from tapestry.report.read import TableSize, table_size
 from tapestry.report.record import Record
-from tapestry.report.sizes import TableSize, table_size
 from tapestry.runs.tables.queries import QueryRow
 
 SIZES = {

@@ -11,7 +11,7 @@ import pytest
 from tapestry.report.memories import COLUMNS, NUMBERS, memories_of
 from tapestry.report.network import NetworkNode
 from tapestry.report.network_text import figures
-from tapestry.report.sizes import TableSize
+from tapestry.report.read import TableSize
 
 SIGN, OTHER = "ab12", "cd34"
 SIZES = {

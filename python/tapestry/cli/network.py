@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timezone
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tapestry.cli.complete import models_of_ours
+from tapestry.cli.models import read_manifest
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.cli.project import Project, open_project
+from tapestry.words import counted, size_text
 
 if TYPE_CHECKING:
     from tapestry.report.network import Network
@@ -48,7 +51,6 @@ def network(
     model: str | None, as_json: bool, html: Path | None, gc: bool, given: DbtOptions
 ) -> None:
     """Show the network of sources and models: all of it, or the part around MODEL."""
-    from tapestry.cli.models import read_manifest
     from tapestry.report.network import described
     from tapestry.report.network_page import network_page
     from tapestry.report.network_text import says, tree
@@ -73,7 +75,6 @@ def network(
 
 def _collect(project: Project) -> None:
     from tapestry.runs.memories.survey import collect
-    from tapestry.words import counted, size_text
 
     gone = collect(project.session, project.schema)
     for one in gone:
@@ -87,13 +88,17 @@ def _read(project: Project, model: str | None) -> tuple[str, Network]:
     from tapestry.report.artifacts import read_artifacts
     from tapestry.report.memories import memories_of
     from tapestry.report.network import find_model, make_network, sums_of
-    from tapestry.report.read import read_record
-    from tapestry.report.sizes import sizes_of
+    from tapestry.report.read import TableSize, read_record, table_size
 
     artifacts = read_artifacts(Path(project.config.project_target_path))
     wanted = None if model is None else find_model(artifacts, model)
-    record = read_record(tables_of(project))
-    sizes = sizes_of(lambda schema: tables_of(project, schema))
-    kept = memories_of(tables_of(project), project.schema, sizes)
+    tables = tables_of(project)
+    record, opened = read_record(tables), cache(partial(tables_of, project))
+
+    def sizes(name: str) -> TableSize | None:
+        schema, _, table = name.rpartition(".")
+        return table_size(opened(schema), table)
+
+    kept = memories_of(tables, project.schema, sizes)
     found = make_network(artifacts, record, sizes, [*kept, *sums_of(artifacts, sizes)])
     return artifacts.project, found if wanted is None else found.around(wanted)

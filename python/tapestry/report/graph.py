@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tapestry.report.artifacts import Artifacts, Node
 from tapestry.report.drawing import Card, draw
-from tapestry.report.kept import COLOURS, TableBetween, between
+from tapestry.report.kept import COLOURS, TableBetween, with_kept
 from tapestry.report.plots import Plot
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Verdict
 from tapestry.report.text import models_by_kind
@@ -30,18 +30,14 @@ def graph(
     manifest, or no package that lays the graph out (it needs Python 3.11).
     """
     nodes = relevant(artifacts.nodes)
-    edges = [(p, name) for name, node in nodes.items() for p in node.parents if p in nodes]
     states = {model.node.id: model.state for model in verdict.models if model.node}
     off = {model.node.id for model in verdict.models if model.node and model.off}
     cards = {
         name: _card(node, states.get(name, ""), name in off, anchors)
         for name, node in nodes.items()
     }
-    ids = {node.relation: name for name, node in nodes.items()}
-    for one in kept:
-        if users := [ids[user] for user in one.users if user in ids]:
-            cards[one.name] = _kept_card(one)
-            edges = sorted(between(set(edges), one, users, ids))
+    used, edges = with_kept(nodes, kept)
+    cards |= {one.name: _kept_card(one) for one in used}
     table = tuple(
         (
             node.relation,
@@ -52,8 +48,7 @@ def graph(
         for name, node in sorted(nodes.items(), key=lambda item: item[1].relation)
     )
     ours = models_by_kind(node.materialized for node in nodes.values() if node.ours)
-    says = f"{ours} among {len(nodes)};"
-    says += " what is read stands left of it"
+    says = f"{ours} among {len(nodes)}; what is read stands left of it"
     drawn = draw(cards, edges, "Models and sources", says)
     if drawn is None:
         return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from tapestry.report.artifacts import Node
 
 MEMORY, SUMS = "memory", "sums"
 COLOURS = {MEMORY: "s3", SUMS: "s4"}
@@ -31,7 +33,22 @@ class TableBetween:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def between(
+def with_kept(
+    nodes: Mapping[str, Node], kept: Iterable[TableBetween]
+) -> tuple[list[TableBetween], set[tuple[str, str]]]:
+    """Return the kept tables that some of the nodes use, and the edges between all of them."""
+    edges = {(p, name) for name, node in nodes.items() for p in node.parents if p in nodes}
+    ids = {node.relation: name for name, node in nodes.items()}
+    used = []
+    # Memories first: sums then stand between them and their model.
+    for one in sorted(kept, key=lambda one: (one.kind == SUMS, one.name)):
+        if users := [ids[user] for user in one.users if user in ids]:
+            used.append(one)
+            edges = _between(edges, one, users, ids)
+    return used, edges
+
+
+def _between(
     edges: set[tuple[str, str]], kept: TableBetween, users: Sequence[str], ids: Mapping[str, str]
 ) -> set[tuple[str, str]]:
     """Return the edges with a kept table inserted between its sources and its users."""

@@ -13,10 +13,9 @@ from tapestry.report.kept import TableBetween
 from tapestry.report.memories import memories_of
 from tapestry.report.network import sums_of
 from tapestry.report.page import Live, make_page, write_page
-from tapestry.report.read import Tables, read_record
+from tapestry.report.read import Tables, TableSize, read_record, table_size
 from tapestry.report.read_actions import read_actions
 from tapestry.report.record import CLOCKS_DIFFER, Record
-from tapestry.report.sizes import TableSize, table_size
 from tapestry.report.standing import Verdict
 from tapestry.report.summary import summary
 from tapestry.report.text import instant
@@ -95,10 +94,7 @@ def make_report(
 def kept_tables(
     tables: Tables, schema: str, record: Record, artifacts: Artifacts
 ) -> tuple[TableBetween, ...]:
-    """The memories of the schema that is reported on, and the sums of models that keep some.
-
-    Memories first: sums stand between them and their model.
-    """
+    """The memories of the schema that is reported on, and the sums of models that keep some."""
     keeping = {run.model for run in record.runs if run.strategy == CUMULATIVE.name}
     sums = {GROUPS.table_of(model) for model in keeping}
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from tapestry.names import MEMORIES_TABLE, MEMORY_PREFIX
 from tapestry.report.kept import MEMORY, TableBetween
-from tapestry.report.read import Tables
+from tapestry.report.read import Tables, TableSize
 from tapestry.report.rows import TEXT
-from tapestry.report.sizes import TableSize
 
 COLUMNS = ("signature", "source", "conditions", "models", "deed", "reason")
 NUMBERS = ("share", "seconds", "saved_seconds")

@@ -16,9 +16,9 @@ from typing import Any, Final
 from tapestry.errors import ConfigurationError
 from tapestry.report.artifacts import Artifacts, Node
 from tapestry.report.graph import reached, relevant
-from tapestry.report.kept import MEMORY, SUMS, TableBetween, between
+from tapestry.report.kept import MEMORY, SUMS, TableBetween, with_kept
+from tapestry.report.read import TableSize
 from tapestry.report.record import Record, Run
-from tapestry.report.sizes import TableSize
 from tapestry.runs.tables.beside_target import GROUPS
 
 SOURCE, MODEL = "source", "model"
@@ -47,15 +47,15 @@ class Network:
 
     def parents(self) -> dict[str, list[str]]:
         """Return the nodes that each node reads."""
-        found: dict[str, list[str]] = {name: [] for name in self.nodes}
-        for start, end in self.edges:
-            found[end].append(start)
-        return found
+        return self._joined((end, start) for start, end in self.edges)
 
     def children(self) -> dict[str, list[str]]:
         """Return the nodes that read each node."""
+        return self._joined(self.edges)
+
+    def _joined(self, edges: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {name: [] for name in self.nodes}
-        for start, end in self.edges:
+        for start, end in edges:
             found[start].append(end)
         return found
 
@@ -83,15 +83,8 @@ def make_network(
         name: _node(node, runs.get(node.relation, ()), record, sizes)
         for name, node in nodes.items()
     }
-    edges = {(p, name) for name, node in nodes.items() for p in node.parents if p in nodes}
-    ids = {node.relation: name for name, node in nodes.items()}
-    # Memories first: sums then stand between them and their model.
-    for one in sorted(kept, key=lambda one: (ORDER.index(one.kind), one.name)):
-        users = [ids[user] for user in one.users if user in ids]
-        if not users:
-            continue
-        found[one.name] = NetworkNode(one.name, one.kind, one.name, dict(one.facts))
-        edges = between(edges, one, users, ids)
+    used, edges = with_kept(nodes, kept)
+    found |= {one.name: NetworkNode(one.name, one.kind, one.name, one.facts) for one in used}
     return Network(found, tuple(sorted(edges)))
 
 

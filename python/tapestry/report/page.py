@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -82,9 +82,9 @@ def make_page(
     A page in a file is not ``live``.
     """
     anchors = {model.name: f"m{number}" for number, model in enumerate(verdict.models, 1)}
-    sections = [_section(model, anchors, record, artifacts) for model in verdict.models]
-    sections = _within_budget(sections)
-    drawn = strips(verdict)
+    sections = _within_budget(
+        [_section(model, anchors, record, artifacts) for model in verdict.models]
+    )
     return (
         environment()
         .get_template("page.html")
@@ -94,7 +94,7 @@ def make_page(
             project=artifacts.project or schema,
             schema=schema,
             figures=project_figures(verdict),
-            strips=drawn,
+            strips=strips(verdict),
             graph=graph(verdict, artifacts, anchors, record.kept),
             sections=sections,
             acting=[section for section in sections if section.standing.acted],
@@ -146,9 +146,7 @@ def _within_budget(sections: list[Section]) -> list[Section]:
     return [
         section
         if len(section.sql or "") <= most
-        else Section(
-            **{**vars(section), "sql": (section.sql or "")[:most], "sql_cut": True},
-        )
+        else replace(section, sql=(section.sql or "")[:most], sql_cut=True)
         for section in sections
     ]
 

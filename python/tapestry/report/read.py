@@ -7,7 +7,7 @@ second instead of the ten to twenty that Spark takes to start. Both ways speak t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import takewhile
@@ -29,6 +29,15 @@ TEXTS = ("string", "varchar")
 MOST_RUNS, MOST_CHECKS = 50_000, 200_000
 
 
+@dataclass(frozen=True)
+class TableSize:
+    """Files and bytes of the newest version; ``rows`` is None where the log does not say."""
+
+    files: int
+    bytes: int
+    rows: int | None = None
+
+
 class Tables(Protocol):
     """The tables of a schema: their columns, and rows of SELECTs on ``{table}``."""
 
@@ -46,6 +55,10 @@ class Tables(Protocol):
 
     def rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a SELECT in which ``{table}`` stands for the table."""
+        ...
+
+    def size(self, table: str) -> TableSize | None:
+        """Return the size of a table; None if it is not there, or is no Delta table."""
         ...
 
 
@@ -86,8 +99,8 @@ class DeltaFolder:
         found = pyarrow.table(builder.execute(sql.format(table=table)).read_all())
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
-    def files(self, table: str) -> list[tuple[int, int | None]] | None:
-        """Bytes and rows of each file, as the log has them; None where there is no such table."""
+    def size(self, table: str) -> TableSize | None:
+        """Return the size of a table as its log has it; None where there is no such table."""
         if not (self.folder / table / "_delta_log").is_dir():
             return None
         import pyarrow
@@ -97,7 +110,7 @@ class DeltaFolder:
         sizes = found.column("size_bytes").to_pylist()
         there = "num_records" in found.column_names
         rows = found.column("num_records").to_pylist() if there else [None] * len(sizes)
-        return list(zip(sizes, rows, strict=True))
+        return TableSize(len(sizes), sum(sizes), None if None in rows else sum(rows))
 
 
 class SessionTables:
@@ -132,8 +145,8 @@ class SessionTables:
         """Rows of a SELECT."""
         return self._session.rows(sql.format(table=self._name(table)))
 
-    def size(self, table: str) -> tuple[int, int, int] | None:
-        """Files, bytes and rows; None for a table that is no Delta table.
+    def size(self, table: str) -> TableSize | None:
+        """Return the size of a table; None for a table that is no Delta table.
 
         Delta counts rows by its log alone where every file has statistics.
         """
@@ -144,7 +157,7 @@ class SessionTables:
         if str(kind).lower() != "delta":
             return None
         ((rows,),) = self._session.rows(f"SELECT count(*) FROM {name}")
-        return int(files), int(size), int(rows)
+        return TableSize(int(files), int(size), int(rows))
 
     def _name(self, table: str) -> str:
         return relation_name(f"{self._schema}.{table}")
@@ -168,6 +181,16 @@ def tables_at_hand(
     try:
         return DeltaFolder(folder)
     except ImportError:
+        return None
+
+
+def table_size(tables: Tables, table: str) -> TableSize | None:
+    """The size of a table; None where it is not there, is no Delta table, or cannot be read."""
+    try:
+        return tables.size(table)
+    except Exception:
+        if not tables.alive():
+            raise
         return None
 
 
