@@ -15,8 +15,13 @@ from dbt_common.clients.agate_helper import from_csv
 from tests.seeds import seeds
 
 from dbt.adapters.tapestry.impl import TapestryAdapter
-from dbt.adapters.tapestry.seed_cells import SeedColumn, SeedFile, read_cells, typed_columns
-from dbt.adapters.tapestry.seeds import seed_batches
+from dbt.adapters.tapestry.seeds import (
+    SeedColumn,
+    SeedFile,
+    read_cells,
+    seed_batches,
+    typed_columns,
+)
 from tapestry.errors import ConfigurationError
 
 

@@ -26,7 +26,7 @@ from tapestry.delivery.cursors import Batch
 from tapestry.delivery.declare import MailSink, parse_sinks
 from tapestry.delivery.message import as_sent, message_of, recipients_of
 from tapestry.delivery.rows import AnswersToSend
-from tapestry.delivery.send_file import send_file
+from tapestry.delivery.send import send_file
 from tapestry.delivery.send_webhook import body_of
 from tapestry.delivery.visible_text import file_name, many_lines, one_line
 from tapestry.errors import ConfigurationError

@@ -30,7 +30,6 @@ class Sink:
     """
 
     kind: ClassVar[str] = ""
-    exactly_once: ClassVar[bool] = False
     name: str
     patience: timedelta = timedelta(seconds=60)
 
@@ -50,7 +49,6 @@ class FileSink(Sink):
     """
 
     kind = "file"
-    exactly_once = True
     path: str = ""
     format: str = "jsonl"
     spreadsheet_safe: bool = True
@@ -61,7 +59,6 @@ class TableSink(Sink):
     """Appended to another Delta table, with ``_matched_at``."""
 
     kind = "table"
-    exactly_once = True
     table: str = ""
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
 from tapestry.delivery.batch import Delivery
+from tapestry.delivery.csv_text import as_csv
 from tapestry.delivery.declare import FileSink, MailSink, Sink, WebhookSink
-from tapestry.delivery.retry import PatienceOver, SinkError, retrying
+from tapestry.delivery.parquet import as_parquet
+from tapestry.delivery.retry import PatienceOver, Refused, SinkError, retrying
 from tapestry.delivery.secrets import known_secrets, scrub
-from tapestry.delivery.send_file import send_file
 from tapestry.delivery.send_mail import PartlyRefused, send_mail
 from tapestry.delivery.send_webhook import send_webhook
-from tapestry.delivery.visible_text import one_line
+from tapestry.delivery.visible_text import file_name, one_line
 from tapestry.errors import TapestryError
+from tapestry.whole_file import write_whole
 
 MAIL_ATTEMPTS = 3
 
@@ -90,3 +94,38 @@ def _attempts(sink: Sink) -> int:
     if isinstance(sink, WebhookSink):
         return sink.attempts
     return MAIL_ATTEMPTS if isinstance(sink, MailSink) else 1
+
+
+def send_file(sink: FileSink, delivery: Delivery, deadline: float = math.inf) -> Path:
+    """Write the file and return its path; Refused where the folder does not take it.
+
+    Its name depends on the batch alone, and it appears when it is complete, so a batch that is sent
+    twice is there once. Nothing appears after ``deadline`` (of ``time.monotonic``): whoever waited
+    has given up.
+    """
+    folder = delivery.root / sink.path
+    batch = delivery.batch
+    name = f"{file_name(delivery.name)}-{sink.name}-{batch.life[:8]}-{batch.m:08d}.{sink.format}"
+    path = folder / name
+    content = _content(sink, delivery)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content, lambda: _in_time(path, deadline))
+    except OSError as error:
+        raise Refused(f"{path} was not written: {error.strerror or error}") from error
+    return path
+
+
+def _content(sink: FileSink, delivery: Delivery) -> bytes:
+    if sink.format == "jsonl":
+        return "".join(f"{row}\n" for row in delivery.rows).encode("utf-8", "replace")
+    if sink.format == "csv":
+        names = [name for name, _ in delivery.answers.columns]
+        text = as_csv(delivery.rows, names, spreadsheet_safe=sink.spreadsheet_safe)
+        return text.encode("utf-8", "replace")
+    return as_parquet(delivery.rows, delivery.answers.columns)
+
+
+def _in_time(path: Path, deadline: float) -> None:
+    if time.monotonic() > deadline:
+        raise Refused(f"{path} was not written in time")

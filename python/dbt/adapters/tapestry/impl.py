@@ -30,8 +30,13 @@ from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
 from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, tables_sql
 from dbt.adapters.tapestry.query_doors import QueryDoors
 from dbt.adapters.tapestry.run_doors import RunDoors
-from dbt.adapters.tapestry.seed_cells import SeedFile, read_cells, typed_columns
-from dbt.adapters.tapestry.seeds import refused_by_spark, seed_batches
+from dbt.adapters.tapestry.seeds import (
+    SeedFile,
+    read_cells,
+    refused_by_spark,
+    seed_batches,
+    typed_columns,
+)
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.set_aside import AsideDoors
 from dbt.adapters.tapestry.tell_idle_keys import tell_idle_keys

@@ -16,6 +16,7 @@ from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.tapestry.answer_settings import LOSING, ZONE, effective, unusual
 from dbt.adapters.tapestry.session import DbtSession
+from tapestry.delivery.deliver import deliver
 from tapestry.errors import ConfigurationError
 from tapestry.folders import cache_folder
 from tapestry.names import (
@@ -32,6 +33,7 @@ from tapestry.runs.context.recall import Recall
 from tapestry.runs.engine.instants import parse_zone
 from tapestry.runs.engine.session import meanwhile
 from tapestry.runs.memories.keep import keep_memories
+from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.log import write_checks, write_log
 
 logger = AdapterLogger("Tapestry")
@@ -41,6 +43,7 @@ DATA_DOCS = "TAPESTRY_DATA_DOCS"
 _lock = Lock()
 _known: dict[tuple[str, str], Invocation] = {}
 _entries: dict[tuple[str, str], list[Any]] = {}
+_sinks: dict[tuple[str, str], list[Model]] = {}
 _recall = Recall()
 
 
@@ -182,6 +185,44 @@ def write_runs(adapter: Any) -> None:
         invocation.states.forget_unrecorded()  # none are left unless there was no session
     if entries:
         _write_documents(adapter, key[0], entries)
+
+
+def note_sinks(config: Any, model: Model) -> None:
+    """Keep a model that delivers until the invocation ends."""
+    if not model.config.deliver:
+        return
+    key = (str(get_invocation_id()), config.credentials.schema)
+    with _lock:
+        _sinks.setdefault(key, []).append(model)
+
+
+def deliver_noted(adapter: Any) -> None:
+    """Deliver new answers; a sink that is down is a warning: the next invocation tries again.
+
+    At the end, and not after each model: so a sink that hangs keeps no other model waiting. The
+    sinks of a model whose run failed are included: they may lag behind its table.
+    """
+    config = adapter.config
+    key = (str(get_invocation_id()), config.credentials.schema)
+    with _lock:
+        models = _sinks.pop(key, [])
+    if not models:
+        return
+    try:
+        with adapter.connection_named("tapestry_deliveries"):
+            session = DbtSession(adapter)
+            invocation = current_invocation(config, session)
+            outcomes = deliver(session, invocation, models, Path(config.project_root))
+    except Exception as error:
+        logger.warning(f"nothing was delivered: {error}")
+        return
+    for outcome in outcomes:
+        if outcome.error:
+            logger.warning(str(outcome))
+        elif outcome.batches or outcome.begun:
+            logger.info(str(outcome))
+        for warning in outcome.warnings:
+            logger.warning(f"{outcome.model} to {outcome.sink}: {warning}")
 
 
 def keep_noted_memories(adapter: Any) -> None:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import socket
-import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from tapestry.delivery.exchange import in_background
 from tapestry.errors import ConfigurationError, TapestryError
 
 if TYPE_CHECKING:
@@ -152,34 +154,17 @@ def within(seconds: float, task: Callable[[], T], unwanted: Callable[[T], object
     Raises TimeoutError where it does not; a later result goes to ``unwanted``. The drivers have no
     deadline for a server's first answer, so the task runs in a thread that can be left behind.
     """
-    done, given_up, lock = threading.Event(), threading.Event(), threading.Lock()
-    results: list[T] = []
-    errors: list[BaseException] = []
 
-    def work() -> None:
-        try:
-            result = task()
-        except BaseException as error:
-            errors.append(error)
-        else:
-            with lock:
-                results.append(result)
-            if given_up.is_set():
-                unwanted(result)
-        finally:
-            done.set()
+    def come_late(late: Future[T]) -> None:
+        if late.exception() is None:
+            unwanted(late.result())
 
-    context = copy_context()
-    threading.Thread(target=context.run, args=(work,), name="tapestry-opens", daemon=True).start()
-    if not done.wait(seconds):
-        with lock:
-            given_up.set()
-            if not results:
-                raise TimeoutError(f"no answer within {seconds:g} s")
-        done.wait()
-    if errors:
-        raise errors[0]
-    return results[0]
+    opening = in_background(partial(copy_context().run, task), "tapestry-opens")
+    wait([opening], seconds)
+    if not opening.done():
+        opening.add_done_callback(come_late)
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    return opening.result()
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
 from typing import Any
@@ -11,16 +11,22 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 
 from dbt.adapters.tapestry.dbt_errors import dbt_errors
-from dbt.adapters.tapestry.invocations import given_clock
-from dbt.adapters.tapestry.nodes import key_of_derived, shown_model
+from dbt.adapters.tapestry.invocations import current_invocation, given_clock
+from dbt.adapters.tapestry.nodes import key_of_derived, model_of, shown_model
 from dbt.adapters.tapestry.session import DbtSession
-from dbt.adapters.tapestry.show_rules import show_rule
-from dbt.adapters.tapestry.tested_rules import rule_over_given
-from dbt.adapters.tapestry.unit_tests import as_compiled, refuse_as_a_run, tested_model
+from dbt.adapters.tapestry.unit_tests import (
+    as_compiled,
+    refuse_as_a_run,
+    rule_over_given,
+    tested_model,
+)
+from tapestry.errors import ConfigurationError
 from tapestry.names import COMMITS_TABLE
 from tapestry.quoting import authored
 from tapestry.runs.kinds.action.recompute import recompute_mark
 from tapestry.runs.kinds.action.statement import batch_mark
+from tapestry.runs.kinds.registry import kind_named
+from tapestry.runs.kinds.rule.ask import rows_of_newest
 from tapestry.runs.model.triggers import mark
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
 from tapestry.runs.query.relations import plain
@@ -70,7 +76,7 @@ class QueryDoors(metaclass=AdapterMeta):
         """
         with dbt_errors():
             session = DbtSession(self)  # type: ignore[arg-type]
-            if (shown := show_rule(self.config, session, node, graph, sql, var)) is not None:
+            if (shown := _shown_rule(self.config, session, node, graph, sql, var)) is not None:
                 return AskedQuery(shown)
             clock = given_clock(var, session)
             if clock is None and without_qualify(authored(sql)) == sql:
@@ -111,3 +117,29 @@ class QueryDoors(metaclass=AdapterMeta):
             if tested is None:
                 return sql
             return rule_over_given(session, manifest, tested, sql, session.time_zone)
+
+
+def _shown_rule(
+    config: Any,
+    session: DbtSession,
+    node: Mapping[str, Any],
+    graph: Mapping[str, Any],
+    sql: str,
+    as_of: Any,
+) -> str | None:
+    """Return the query that shows a rule's rows; None: the node is no rule.
+
+    Raises ConfigurationError for an action, whose text would write.
+    """
+    kind = kind_named(node.get("config", {}).get("materialized"))
+    if kind == "action":
+        raise ConfigurationError(
+            f"{node['name']} is an action: its statements write, and are never only shown",
+            where=node.get("original_file_path") or "",
+            hint=f"tapestry explain {node['name']} shows them with the rows of the next batch",
+        )
+    if kind != "rule":
+        return None
+    invocation = current_invocation(config, session, as_of)
+    model = model_of(node, graph, sql, "", invocation.time_zone)
+    return rows_of_newest(session, model, invocation)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
 
+from tapestry.errors import ConfigurationError
+from tapestry.names import SWITCHED_OFF
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.checks.dbt_models import CheckedModel
+from tapestry.runs.context.switches import Switches
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import schedule_of
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import Decided
+from tapestry.runs.query.relations import plain
 
 
 @dataclass
@@ -81,3 +88,25 @@ def _statuses(results: Sequence[CheckResult]) -> dict[str, int]:
 
 def _violations(results: Sequence[CheckResult]) -> dict[str, int]:
     return {result.name: result.violations for result in results if result.violations}
+
+
+def skipped(
+    session: Session, switches: Switches, node: Mapping[str, Any], noted: bool
+) -> RunResponse | None:
+    """Return the response for a model that is switched off; None: it is to be run.
+
+    ``noted``: the model is to be noted in the table. Raises StateUnreadable for a row of it that
+    our runs have not written.
+    """
+    model = plain(node["relation_name"])
+    off = switches.off(session, model)
+    if noted:
+        try:
+            priority = schedule_of(node["config"]).priority
+        except ConfigurationError:
+            return None  # whoever plans the run says what is wrong
+        switches.plans(model, str(node.get("unique_id") or ""), priority)
+    if off is None:
+        return None
+    why = " ".join(off.why.split())
+    return RunResponse(_message=f"switched off: {why}", code=SWITCHED_OFF, rows_affected=0)

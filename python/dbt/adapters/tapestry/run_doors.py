@@ -10,20 +10,20 @@ from dbt.adapters.base.meta import AdapterMeta
 
 from dbt.adapters.tapestry.column_mapping import refuse_unmapped
 from dbt.adapters.tapestry.dbt_errors import dbt_errors
-from dbt.adapters.tapestry.deliveries import deliver_noted, note_sinks
 from dbt.adapters.tapestry.invocations import (
     current_invocation,
+    deliver_noted,
     keep_noted_memories,
     keep_quiet_times,
+    note_sinks,
     refuse_other_settings,
     release_shared,
     write_runs,
 )
 from dbt.adapters.tapestry.nodes import model_of, node_warnings
 from dbt.adapters.tapestry.queues import look_at_queues, note_run
-from dbt.adapters.tapestry.response import RunResponse, response_of
+from dbt.adapters.tapestry.response import RunResponse, response_of, skipped
 from dbt.adapters.tapestry.session import DbtSession
-from dbt.adapters.tapestry.switched_off import skipped
 from dbt.adapters.tapestry.trigger_cycles import refuse_cycles
 from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
 from tapestry.errors import QueryChanged, TargetChanged

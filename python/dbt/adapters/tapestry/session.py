@@ -27,7 +27,6 @@ from tapestry.runs.engine.values import as_list, as_map
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
 
-    from tapestry.runs.engine.glance import Glance, LoggedCommit
 
 T = TypeVar("T")
 BESIDE = ThreadPoolExecutor(8, "tapestry-beside")
@@ -72,9 +71,9 @@ class DbtSession:
         return replace(
             driven,
             measured=self._measured,
-            glance=self._glance,
-            has_table=self._has_table,
-            commits=self._commits,
+            glance=lambda name: self._handle.logs.newest(name),
+            has_table=lambda name: self._handle.logs.knows(name),
+            commits=lambda *asked: self._handle.logs.commits(*asked),
             for_little=self._for_little,
             planned_once=self._planned_once,
         )
@@ -121,21 +120,6 @@ class DbtSession:
         with self._adapter.connections.exception_handler(sql):
             # sql: a statement of the caller
             return self._handle.session.sql(sql)
-
-    def _glance(self, name: str) -> Glance | None:
-        """Return a Delta table as its newest commit left it; None: Spark's process cannot tell."""
-        found: Glance | None = self._handle.logs.newest(name)
-        return found
-
-    def _has_table(self, name: str) -> bool | None:
-        """Return whether the catalog knows a table; None: Spark's process cannot tell."""
-        found: bool | None = self._handle.logs.knows(name)
-        return found
-
-    def _commits(self, name: str, above: int, most: int) -> list[LoggedCommit] | None:
-        """Return the newest commits of a Delta table; None: Spark's process cannot tell."""
-        found: list[LoggedCommit] | None = self._handle.logs.commits(name, above, most)
-        return found
 
     def _meanwhile(self, task: Callable[[], T]) -> Future[T]:
         """Begin a task in another thread over the same session, with a cursor of its own."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
 from typing import Any
 
-from dbt.adapters.tapestry.seed_cells import NULLS
+from dbt.adapters.tapestry.seeds import NULLS
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import Sql, authored, identifier, string, type_text
 from tapestry.runs.engine.column_types import ColumnType, read_kind, sql_type
