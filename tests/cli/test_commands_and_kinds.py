@@ -97,13 +97,15 @@ def _no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     def reached(*_: Any, **__: Any) -> Any:
         raise ReachedError
 
-    from tapestry.cli.engine import Engine
+    from tapestry.cli.watch import Engine
     from tapestry.schedule.warm import Warm
 
     for place in ("models", "explain", "replay", "queries", "network", "project"):
         monkeypatch.setattr(f"tapestry.cli.{place}.open_project", reached)
-    monkeypatch.setattr("tapestry.cli.models.compile_models", reached)
-    monkeypatch.setattr("tapestry.cli.models.read_manifest", parsed_once)
+    for place in ("models", "explain"):
+        monkeypatch.setattr(f"tapestry.cli.{place}.compile_models", reached)
+    for place in sorted({words[0] for words in WORDS.values()}):
+        monkeypatch.setattr(f"tapestry.cli.{place}.read_manifest", parsed_once)
     monkeypatch.setattr(Warm, "run", reached)
     monkeypatch.setattr(Engine, "start", reached)
 

@@ -23,11 +23,11 @@ from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from tapestry.cli import main
 from tapestry.cli.commands import COMMANDS
 from tapestry.cli.end_command import short
-from tapestry.cli.engine import Engine
 from tapestry.cli.init import new_files
 from tapestry.cli.main import commands
 from tapestry.cli.options import DbtOptions
 from tapestry.cli.project import given_instant, runtime_config
+from tapestry.cli.watch import Engine
 from tapestry.schedule.pool import Pool
 
 WITHOUT_PROJECT = {"advise", "completion", "init"}

@@ -10,15 +10,18 @@ import click
 
 from tapestry.cli.complete import models_of_ours
 from tapestry.cli.confirm import confirm
+from tapestry.cli.models import BrokenProject, Manifest, names_of_kinds, open_models, read_manifest
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.errors import TapestryError
 from tapestry.quoting import relation_name
 from tapestry.report.text import length
+from tapestry.runs.engine.instants import show
+from tapestry.runs.kinds.registry import kind_of, kinds_of_answers
+from tapestry.schedule.warm import OK, Warm
 from tapestry.words import counted
 
 if TYPE_CHECKING:
     from tapestry.runs.protocol.adoption import AdoptionComparison, Differences
-    from tapestry.schedule.warm import Warm
 
 EXAMPLE = """\b
 Example:
@@ -76,14 +79,10 @@ def adopt(
     given: DbtOptions,
 ) -> None:
     """Compare MODEL's existing table with its query, and take it over."""
-    from tapestry.cli.models import names_of_answers, read_manifest
-    from tapestry.runs.kinds.registry import kind_of
-    from tapestry.schedule.warm import Warm
-
     manifest = read_manifest(given)
     warm = Warm(manifest.arguments, manifest.parsed)  # before anything is compiled
     why = "write its query with materialized: continuous, or maintained, first"
-    (name,) = names_of_answers(manifest, [model], why)
+    (name,) = names_of_kinds(manifest, [model], kinds_of_answers(), why)
     found = _compared(manifest, name, up_to, arrived)
     anew = kind_of(found.model).arrival is not None
     if as_json:
@@ -109,13 +108,11 @@ def adopt(
 
 
 def _compared(
-    manifest: Any,
+    manifest: Manifest,
     name: str,
     up_to: str | None,
     arrived: str | None,
 ) -> AdoptionComparison:
-    from tapestry.cli.models import open_models
-    from tapestry.runs.kinds.registry import kind_of
     from tapestry.runs.protocol.adoption import compare
 
     with open_models(manifest, [name], up_to) as opened:
@@ -125,9 +122,6 @@ def _compared(
 
 def _take_over(warm: Warm, name: str, found: AdoptionComparison) -> None:
     """Build the model by dbt, with its partitions, constraints, grants, hooks and checks."""
-    from tapestry.cli.models import BrokenProject
-    from tapestry.schedule.warm import OK
-
     ran = warm.run([name], found.t, ["--full-refresh"])
     failed = [one for one in ran if one.status != OK]
     if failed or not ran:
@@ -135,12 +129,9 @@ def _take_over(warm: Warm, name: str, found: AdoptionComparison) -> None:
         raise BrokenProject(reason, found.model.file, "nothing was changed; see logs/dbt.log")
 
 
-def _write_what_differs(manifest: Any, name: str, found: AdoptionComparison) -> None:
+def _write_what_differs(manifest: Manifest, name: str, found: AdoptionComparison) -> None:
     """Write only the rows that differ; the table and its right rows stay."""
     from tapestry.cli.carry_out import carry_out
-    from tapestry.cli.models import open_models
-    from tapestry.runs.engine.instants import show
-    from tapestry.runs.kinds.registry import kind_of
     from tapestry.runs.protocol.kind import BroughtToState
 
     with open_models(manifest, [name], f"{show(found.t)}Z") as opened:
@@ -156,8 +147,6 @@ def _as_it_was(found: AdoptionComparison) -> str:
 
 def _sentences(found: AdoptionComparison) -> list[str]:
     """Return the result as lines for people."""
-    from tapestry.runs.engine.instants import show
-
     name = found.model.name
     lines = [
         f"{name}: {counted(found.rows, 'row')} in the table,"
@@ -191,8 +180,6 @@ def _examples(found: Differences) -> list[str]:
 
 
 def _described(found: AdoptionComparison) -> dict[str, Any]:
-    from tapestry.runs.engine.instants import show
-
     return {
         "model": found.model.name,
         "up_to": show(found.t),

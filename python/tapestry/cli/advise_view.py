@@ -116,12 +116,11 @@ def why_text(one: Advice) -> str:
 
 
 def _show_table(to: Console, found: Survey) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(title_justify="left", show_lines=False)
-    for column in ("model", "today", "fits", "why, or what to change"):
-        table.add_column(column, overflow="fold")
+    from tapestry.cli.show import folded_table
+
+    table = folded_table("", "model", "today", "fits", "why, or what to change")
     for one in in_order(found):
         if one.kind == UNREAD or one.judged:
             colour = COLOURS.get(one.kind, "")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tapestry.cli.models import Opened
 from tapestry.names import RUNS_TABLE
 from tapestry.runs.engine.own_tables import in_schema_of
 from tapestry.runs.kinds.registry import execute
 from tapestry.runs.protocol.log import write_log
 
 if TYPE_CHECKING:
-    from tapestry.cli.models import Opened
     from tapestry.runs.protocol.outcome import Outcome
     from tapestry.runs.protocol.plan import Planned
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from dbt.adapters.tapestry.nodes import depends_on
 from tapestry.cli.checks import NOTE, OK, Diagnosis, trouble
 from tapestry.cli.models import Manifest
 from tapestry.errors import TapestryError
@@ -43,13 +44,9 @@ def check_rules(session: Session, manifest: Manifest) -> Iterator[Diagnosis]:
 
 def _read_by_rules(manifest: Manifest) -> Mapping[str, set[str]]:
     """Relations that rules read, by normalized name, with the names of the rules."""
-    nodes = {**manifest.graph["nodes"], **manifest.graph["sources"]}
     found: dict[str, set[str]] = {}
-    for name in manifest.of_ours():
-        if manifest.kind(name) != RULE:
-            continue
-        for unique_id in manifest.model(name).get("depends_on", {}).get("nodes", []):
-            relation = nodes.get(unique_id, {}).get("relation_name")
-            if relation:
-                found.setdefault(plain(relation), set()).add(name)
+    for name in manifest.of_kinds({RULE}):
+        for node in depends_on(manifest.model(name), manifest.graph):
+            if node.get("relation_name"):
+                found.setdefault(plain(node["relation_name"]), set()).add(name)
     return found

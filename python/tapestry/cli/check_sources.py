@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from dbt.adapters.tapestry.nodes import arrival_said, depends_on
 from tapestry.cli.check_history import check_history
 from tapestry.cli.check_kept import check_feed, check_target, large_models
 from tapestry.cli.checks import NOTE, OK, WRONG, Diagnosis, trouble
@@ -45,10 +46,7 @@ def check_sources(session: Session, manifest: Manifest, schema: str) -> Iterator
 
     ``schema`` holds the log of runs, which says how often they are.
     """
-    from dbt.adapters.tapestry.nodes import arrival_said
-
-    names = [name for name in manifest.of_ours() if manifest.kind(name) == MAINTAINED]
-    maintained = {name: manifest.model(name) for name in names}
+    maintained = {name: manifest.model(name) for name in manifest.of_kinds({MAINTAINED})}
     seen = _Seen(past_intervals(session, schema), large_models(session, maintained))
     for name, read in sorted(_read_by_ours(manifest).items()):
         node = read.node
@@ -90,14 +88,12 @@ class _Read:
 
 def _read_by_ours(manifest: Manifest) -> dict[str, _Read]:
     """Relations that models of ours refer to, by normalized name."""
-    nodes = {**manifest.graph["nodes"], **manifest.graph["sources"]}
     found: dict[str, _Read] = {}
     for name in manifest.of_answers():
         model = manifest.model(name)
         mine = {name: model} if manifest.kind(name) == MAINTAINED else {}
-        for unique_id in model.get("depends_on", {}).get("nodes", []):
-            node = nodes.get(unique_id)
-            if node is not None and node.get("relation_name"):
+        for node in depends_on(model, manifest.graph):
+            if node.get("relation_name"):
                 relation = plain(node["relation_name"])
                 there = found.get(relation, _Read(node, {}, False))
                 dated = there.dated or not mine

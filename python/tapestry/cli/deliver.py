@@ -8,7 +8,9 @@ from dataclasses import asdict
 import click
 
 from tapestry.cli.complete import models_of_ours
+from tapestry.cli.models import names_of_kinds, open_models, read_manifest, refuse_kinds
 from tapestry.cli.options import DbtOptions, project_options
+from tapestry.runs.kinds.registry import kinds_of_answers
 
 EXAMPLE = """\b
 Example:
@@ -43,18 +45,15 @@ def deliver(
     given: DbtOptions,
 ) -> None:
     """Send the new answers of continuous MODELs (all, if none is named) to their sinks."""
-    from tapestry.cli.models import (
-        names_of_answers,
-        open_models,
-        read_manifest,
-        refuse_kinds,
-    )
     from tapestry.delivery.deliver import deliver as deliver_all
 
     manifest = read_manifest(given)
     for name in models:
         refuse_kinds(manifest.model(name), INSTEAD)
-    names = names_of_answers(manifest, models, "it delivers nothing") or manifest.of_answers()
+    names = (
+        names_of_kinds(manifest, models, kinds_of_answers(), "it delivers nothing")
+        or manifest.of_answers()
+    )
     with open_models(manifest, names) as opened:
         found = list(opened.models.values())
         known = {str(one.get("name")) for model in found for one in model.config.deliver}

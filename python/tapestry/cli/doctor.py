@@ -5,10 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tapestry.cli.checks import (
+    NOTE,
+    OK,
+    SKIPPED,
+    WRONG,
+    Diagnosis,
+    check_jars,
+    check_java,
+    check_packages,
+    check_zone,
+    embedded,
+    trouble,
+)
+from tapestry.cli.models import Manifest, read_manifest
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.cli.project import (
     check_project_file,
@@ -16,10 +30,7 @@ from tapestry.cli.project import (
     project_root,
     runtime_config,
 )
-
-if TYPE_CHECKING:
-    from tapestry.cli.checks import Diagnosis
-    from tapestry.cli.models import Manifest
+from tapestry.report.text import models_by_kind
 
 EXAMPLE = """\b
 Example:
@@ -44,7 +55,6 @@ def doctor(as_json: bool, given: DbtOptions) -> None:
     """Check what a run needs: Java, jars, profile, sources, storage; say how to fix it."""
     from rich.console import Console
 
-    from tapestry.cli.checks import WRONG
     from tapestry.cli.show import console
 
     to: Console = console()
@@ -69,17 +79,6 @@ def doctor(as_json: bool, given: DbtOptions) -> None:
 
 def examine(given: DbtOptions) -> Iterator[Diagnosis]:
     """All findings in order; what needs something that is wrong is skipped, and says so."""
-    from tapestry.cli.checks import (
-        OK,
-        SKIPPED,
-        WRONG,
-        Diagnosis,
-        check_java,
-        check_packages,
-        embedded,
-        trouble,
-    )
-
     try:
         root = project_root(given)
         check_project_file(root)
@@ -121,7 +120,6 @@ def examine(given: DbtOptions) -> Iterator[Diagnosis]:
 def _of_a_driver_here(config: Any, root: Path) -> Iterator[Diagnosis]:
     """Yield the checks before a Spark of dbt's own is started."""
     from tapestry.cli.check_catalog import check_catalog
-    from tapestry.cli.checks import check_jars, check_java
 
     given = dict(config.credentials.server_side_parameters or {})
     yield check_java()
@@ -133,17 +131,13 @@ def _models(
     given: DbtOptions,
 ) -> Iterator[Diagnosis | Manifest]:
     """The parsed project, and what there is to say of its models."""
-    from tapestry.cli.checks import NOTE, OK, Diagnosis, trouble
-    from tapestry.cli.models import read_manifest
-    from tapestry.report.text import models_by_kind
-
     try:
         manifest = read_manifest(given)
     except Exception as error:
         yield trouble("models", error, "dbt parse  shows the whole message")
         return
     yield manifest
-    names = manifest.of_ours()
+    names = manifest.of_kinds()
     if names:
         counts = models_by_kind(manifest.kind(name) for name in names)
         yield Diagnosis("models", OK, f"{counts}: {', '.join(names[:10])}")
@@ -158,7 +152,6 @@ def _connected(manifest: Manifest | None, given: DbtOptions) -> Iterator[Diagnos
     from tapestry.cli.check_sources import check_sources
     from tapestry.cli.check_state import check_state
     from tapestry.cli.check_storage import check_storage
-    from tapestry.cli.checks import OK, Diagnosis, check_zone, embedded, trouble
 
     try:
         with open_project(given) as project:

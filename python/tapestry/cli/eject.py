@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tapestry.cli.complete import dialect_names, dialects, models_of_ours
+from tapestry.cli.models import NO_ANSWER, Manifest, open_models, read_manifest, refuse_kinds
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.errors import ConfigurationError
 from tapestry.words import counted
-
-if TYPE_CHECKING:
-    from tapestry.cli.models import Manifest
 
 EXAMPLE = """\b
 Example:
@@ -70,7 +69,6 @@ def eject(
 ) -> None:
     """Write models of ours as plain dbt incremental models with an is_incremental() guard."""
     from tapestry.cli.eject_files import TESTED, eject_files
-    from tapestry.cli.models import read_manifest
 
     known_dialect(dialect)
     manifest = read_manifest(given)
@@ -111,8 +109,6 @@ def eject(
 
 def known_dialect(dialect: str) -> None:
     """Raise ConfigurationError, with near names, for a dialect that sqlglot does not know."""
-    from difflib import get_close_matches
-
     names = dialect_names()
     if dialect in names:
         return
@@ -125,8 +121,6 @@ def known_dialect(dialect: str) -> None:
 
 def with_upstream(manifest: Manifest, names: Iterable[str]) -> list[str]:
     """The models and the continuous ones that they read, directly or through others."""
-    from tapestry.cli.models import NO_ANSWER, refuse_kinds
-
     nodes, wanted, open_names = manifest.graph["nodes"], set[str](), list(names)
     continuous, ours = set(manifest.continuous()), set(manifest.of_answers())
     for name in open_names:
@@ -176,7 +170,6 @@ def _read(manifest: Manifest, names: list[str], left: dict[str, str] | None) -> 
     """
     from tapestry.cli.eject_files import Ejected
     from tapestry.cli.eject_maintained import exact_way
-    from tapestry.cli.models import open_models
     from tapestry.runs.query.relations import ALL_STATIC, NOTHING_ASSUMED, read_relations
 
     found, continuous = [], set(manifest.continuous())

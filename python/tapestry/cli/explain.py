@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from tapestry.cli.complete import models_of_ours
+from tapestry.cli.models import Manifest, compile_models, compile_sql, open_models, read_manifest
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.cli.project import given_instant, open_project
+from tapestry.runs.kinds.registry import kind_named, kinds_of_answers
+from tapestry.words import size_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tapestry.cli.explanation import Explanation
-    from tapestry.cli.models import Manifest
 
 EXAMPLE = """\b
 Example:
@@ -49,8 +51,6 @@ def explain(
     given: DbtOptions,
 ) -> None:
     """Explain MODEL: each step from its query to what a run executes, and what that reads."""
-    from tapestry.cli.models import read_manifest
-
     if (model is None) == (sql is None):
         raise click.UsageError("Give the name of a model, or --sql with a query.")
     if cost and model is None:
@@ -73,10 +73,8 @@ def explain(
 
 
 def _show_cost(manifest: Manifest, model: str, as_json: bool) -> None:
-    from tapestry.cli.models import open_models
     from tapestry.cli.run_costs import refuse_without_runs, run_costs, show_costs
     from tapestry.cli.show import console
-    from tapestry.runs.kinds.registry import kind_named, kinds_of_answers
 
     name = model.removesuffix(".sql")
     node = manifest.model(name)
@@ -91,18 +89,11 @@ def _show_cost(manifest: Manifest, model: str, as_json: bool) -> None:
         show_costs(console(), costs)
 
 
-def _explained(
-    manifest: object,
-    model: str | None,
-    sql: str | None,
-) -> Explanation:
+def _explained(manifest: Manifest, model: str | None, sql: str | None) -> Explanation:
     from dbt.adapters.tapestry.invocations import current_invocation
     from dbt.adapters.tapestry.nodes import model_of, node_warnings, shown_model
     from tapestry.cli.explanation import explain_model
-    from tapestry.cli.models import Manifest, compile_models, compile_sql
-    from tapestry.runs.kinds.registry import kind_named
 
-    assert isinstance(manifest, Manifest)
     if model is not None:
         name = model.removesuffix(".sql")
         node = compile_models(manifest, [name])[name]
@@ -151,9 +142,7 @@ def show_explanation(to: Console, explained: Explanation) -> None:
 
 
 def _show_reads(to: Console, explained: Explanation) -> None:
-    from rich.table import Table
-
-    from tapestry.words import size_text
+    from tapestry.cli.show import folded_table
 
     looked_at = explained.looked_at
     assert looked_at is not None
@@ -167,9 +156,8 @@ def _show_reads(to: Console, explained: Explanation) -> None:
     to.print(f"[bold cyan]window[/bold cyan]    ({window['tau']}, {window['t']}]{supposed}")
     for note in looked_at.notes:
         to.print(f"  note: {note}", markup=False)
-    table = Table(title="What the run over this window reads now", title_justify="left")
-    for column in ("where", "source", "narrowed to", "files", "size"):
-        table.add_column(column, overflow="fold")
+    title = "What the run over this window reads now"
+    table = folded_table(title, "where", "source", "narrowed to", "files", "size")
     for reading in looked_at.readings:
         here = explained.costs[reading.source, reading.predicate]
         whole = explained.costs[reading.source, ""]
@@ -184,30 +172,24 @@ def _show_reads(to: Console, explained: Explanation) -> None:
 
 
 def _show_joins(to: Console, explained: Explanation) -> None:
-    from rich.table import Table
+    from tapestry.cli.show import folded_table
 
     if explained.looked_at is None or not explained.looked_at.joins:
         return
-    table = Table(title="In which order tables are joined", title_justify="left")
-    for column in ("where", "tables", "by"):
-        table.add_column(column, overflow="fold")
+    table = folded_table("In which order tables are joined", "where", "tables", "by")
     for one in explained.looked_at.joins:
         table.add_row(one.place, ", ".join(one.tables), one.why)
     to.print(table)
 
 
 def _show_memories(to: Console, explained: Explanation) -> None:
-    from rich.table import Table
-
-    from tapestry.words import size_text
+    from tapestry.cli.show import folded_table
 
     looked_at = explained.looked_at
     if looked_at is None or not looked_at.memories:
         return
     title = "Rows of sources that a memory holds, or could hold"
-    table = Table(title=title, title_justify="left")
-    for column in ("source", "rows", "memory", "size", "or why none is read"):
-        table.add_column(column, overflow="fold")
+    table = folded_table(title, "source", "rows", "memory", "size", "or why none is read")
     for one in looked_at.memories:
         size = "" if one.size is None else size_text(one.size)
         rows = " and ".join(one.conditions) or "all of them"

@@ -19,6 +19,8 @@ from tapestry.errors import ConfigurationError, MailboxUnreadable
 from tapestry.folders import temporary_folder
 from tapestry.mail.files import DEEPEST
 from tapestry.mail.limits import GIB, MIB, Limits
+from tapestry.quoting import string
+from tapestry.runs.engine.own_tables import exists
 from tapestry.words import counted, printable
 
 EXAMPLE = """\b
@@ -183,9 +185,6 @@ def _refuse_built(project: Project, table: str) -> None:
 
 
 def _is_there(session: Any, schema: str, table: str) -> bool:
-    from tapestry.quoting import string
-    from tapestry.runs.engine.own_tables import exists
-
     return bool(session.rows(f"SHOW SCHEMAS LIKE {string(schema)}")) and exists(session, table)
 
 

@@ -37,6 +37,7 @@ NO_ANSWER: Mapping[str, str] = {
 """Kinds of ours whose table is not the answer of a query: what to do instead of what needs one."""
 UNVERIFIED: Mapping[str, str] = {kind: NO_ANSWER[kind] for kind in ("rule", "action")}
 """Kinds of ours whose table is not compared with a query, though some are made from one."""
+VERIFIED = tuple(kind for kind in KINDS if kind not in UNVERIFIED)
 
 
 class BrokenProject(TapestryError):
@@ -64,25 +65,18 @@ class Manifest:
 
     def continuous(self) -> list[str]:
         """Names of the continuous models, in alphabetical order."""
-        return self._of_kinds({CONTINUOUS})
+        return self.of_kinds({CONTINUOUS})
 
     def of_answers(self) -> list[str]:
         """Names of the models whose table is the answer of its query, in alphabetical order."""
-        return self._of_kinds(kinds_of_answers())
-
-    def verified(self) -> list[str]:
-        """Names of the models whose table is compared with its query, in alphabetical order."""
-        return self._of_kinds({*KINDS} - set(UNVERIFIED))
-
-    def of_ours(self) -> list[str]:
-        """Names of the models of all kinds of ours, in alphabetical order."""
-        return self._of_kinds(KINDS)
+        return self.of_kinds(kinds_of_answers())
 
     def kind(self, name: str) -> str:
         """The kind of a model of ours."""
         return kind_named(self.models[name]["config"].get("materialized")) or ""
 
-    def _of_kinds(self, kinds: Collection[str]) -> list[str]:
+    def of_kinds(self, kinds: Collection[str] = KINDS) -> list[str]:
+        """Names of the models of some kinds of ours, or of all, in alphabetical order."""
         found = self.models.items()
         return sorted(
             n for n, node in found if kind_named(node["config"].get("materialized")) in kinds
@@ -115,20 +109,6 @@ class Opened:
     nodes: Mapping[str, Mapping[str, Any]]
 
 
-def continuous_names(
-    manifest: Manifest, wanted: Sequence[str], why: str, instead: Mapping[str, str]
-) -> list[str]:
-    """The names of continuous models that were asked for.
-
-    Raises ConfigurationError for a model that is not there, click.UsageError, with ``why`` that
-    matters, for one that is not continuous; ``instead`` says for other kinds of ours what that
-    means there, and what to do.
-    """
-    for name in wanted:
-        refuse_kinds(manifest.model(name), instead)
-    return _names(manifest, wanted, manifest.continuous(), f"is not a continuous model: {why}")
-
-
 def refuse_kinds(node: Mapping[str, Any], instead: Mapping[str, str]) -> None:
     """Raise click.UsageError for a model of a kind that a command does not work on."""
     said = str(node["config"].get("materialized"))
@@ -140,34 +120,26 @@ def refuse_kinds(node: Mapping[str, Any], instead: Mapping[str, str]) -> None:
         )
 
 
-def names_of_ours(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
-    """Return the requested names of models of all kinds of ours; see `continuous_names`."""
-    kinds = " or ".join(KINDS)
-    return _names(manifest, wanted, manifest.of_ours(), f"is not a {kinds} model: {why}")
+def names_of_kinds(
+    manifest: Manifest,
+    wanted: Sequence[str],
+    kinds: Collection[str],
+    why: str,
+    instead: Mapping[str, str] = NO_ANSWER,
+) -> list[str]:
+    """Return the requested names of models of some kinds of ours.
 
-
-def names_of_answers(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
-    """Return the requested names of models whose table is the answer of its query."""
+    Raises ConfigurationError for a model that is not there, click.UsageError, with ``why`` that
+    matters, for one of no such kind; ``instead`` says for other kinds of ours what to do.
+    """
     for name in wanted:
-        refuse_kinds(manifest.model(name), NO_ANSWER)
-    kinds = " or ".join(kinds_of_answers())
-    return _names(manifest, wanted, manifest.of_answers(), f"is not a {kinds} model: {why}")
-
-
-def _names(manifest: Manifest, wanted: Sequence[str], ours: list[str], why: str) -> list[str]:
+        refuse_kinds(manifest.model(name), instead)
     names = [str(manifest.model(name)["name"]) for name in wanted]
-    others = [name for name in names if name not in ours]
+    there = manifest.of_kinds(kinds)
+    others = [name for name in names if name not in there]
     if others:
-        raise click.UsageError(f"{others[0]} {why}")
+        raise click.UsageError(f"{others[0]} is not a {' or '.join(kinds)} model: {why}")
     return names
-
-
-def names_to_verify(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
-    """Return the requested names of models whose table is compared with its query."""
-    for name in wanted:
-        refuse_kinds(manifest.model(name), UNVERIFIED)
-    kinds = " or ".join(kind for kind in KINDS if kind not in UNVERIFIED)
-    return _names(manifest, wanted, manifest.verified(), f"is not a {kinds} model: {why}")
 
 
 @contextmanager

@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tapestry.cli.complete import models_of_ours
+from tapestry.cli.models import Manifest, names_of_kinds, read_manifest
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.cli.project import open_project
 from tapestry.errors import ConfigurationError
+from tapestry.names import QUERIES_TABLE
+from tapestry.report.text import instant
+from tapestry.runs.engine.odd_rows import OddRow
+from tapestry.runs.kinds.registry import KINDS
+from tapestry.runs.model.model import schedule_of
+from tapestry.runs.tables.queries import LONGEST_REASON, QueryRow, read_queries, switch
 from tapestry.words import printable
 
 if TYPE_CHECKING:
-    from tapestry.cli.models import Manifest
     from tapestry.report.record import Record, Run
-    from tapestry.runs.tables.queries import QueryRow
 
 EXAMPLE = """\b
 Examples:
@@ -50,8 +55,6 @@ def queries(
     off: str | None, on: str | None, why: str | None, as_json: bool, given: DbtOptions
 ) -> None:
     """List the models with their priorities and switches; or switch one off or on."""
-    from tapestry.cli.models import read_manifest
-
     _refuse_wrong_use(off, on, why)
     manifest = read_manifest(given)
     if off is None and on is None:
@@ -66,8 +69,6 @@ def queries(
 
 
 def _refuse_wrong_use(off: str | None, on: str | None, why: str | None) -> None:
-    from tapestry.runs.tables.queries import LONGEST_REASON
-
     if off is not None and on is not None:
         raise click.UsageError("--off and --on at once: give one of them")
     if off is not None and not (why or "").strip():
@@ -80,12 +81,7 @@ def _refuse_wrong_use(off: str | None, on: str | None, why: str | None) -> None:
 
 def _switch(manifest: Manifest, name: str, active: bool, why: str) -> QueryRow:
     """Write the model's row, whatever stands there; the switch alone has changed in it."""
-    from tapestry.cli.models import names_of_ours
-    from tapestry.names import QUERIES_TABLE
-    from tapestry.runs.engine.odd_rows import OddRow
-    from tapestry.runs.tables.queries import read_queries, switch
-
-    (name,) = names_of_ours(manifest, [name], "dbt alone decides when it runs")
+    (name,) = names_of_kinds(manifest, [name], KINDS, "dbt alone decides when it runs", {})
     row = replace(_rows(manifest)[name], active=active, why=why)
     with open_project(manifest.given) as project:
         table = f"{project.schema}.{QUERIES_TABLE}"
@@ -98,12 +94,10 @@ def _switch(manifest: Manifest, name: str, active: bool, why: str) -> QueryRow:
 
 def _rows(manifest: Manifest) -> dict[str, QueryRow]:
     """Return each model of ours, by name, as the project configures it."""
-    from tapestry.runs.model.model import schedule_of
     from tapestry.runs.query.relations import plain
-    from tapestry.runs.tables.queries import QueryRow
 
     now, found = datetime.now(timezone.utc), {}
-    for name in manifest.of_ours():
+    for name in manifest.of_kinds():
         node = manifest.models[name]
         try:
             priority = schedule_of(node["config"]).priority
@@ -127,7 +121,6 @@ class _Listed:
 
 def _list(manifest: Manifest, as_json: bool) -> None:
     from tapestry.cli.at_hand import tables_of
-    from tapestry.names import QUERIES_TABLE
     from tapestry.report.read import read_record
 
     with open_project(manifest.given) as project:
@@ -161,7 +154,6 @@ def _show(listed: Sequence[_Listed]) -> None:
     from rich.text import Text
 
     from tapestry.cli.show import console
-    from tapestry.report.text import instant
 
     table = Table(box=None, pad_edge=False)
     table.add_column("model", no_wrap=True)

@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tapestry.cli.models import NO_ANSWER, read_manifest, refuse_kinds
 from tapestry.cli.options import DbtOptions, project_options, selection_options
 from tapestry.cli.project import (
     open_project,
     runtime_config,
 )
 from tapestry.errors import ConfigurationError
+from tapestry.names import QUERIES_TABLE, STATE_TABLE
+from tapestry.runs.context.clock import VARIABLE
+from tapestry.runs.engine.instants import parse_instant, parse_length, show
+from tapestry.runs.tables.queries import QueryRow, read_queries
+from tapestry.schedule.steps import ReplayStep, Steps
+from tapestry.schedule.stop import Stop
+from tapestry.schedule.timings import timings
+from tapestry.schedule.warm import Warm, name_of
 from tapestry.words import counted, printable
 
 if TYPE_CHECKING:
@@ -22,7 +31,6 @@ if TYPE_CHECKING:
 
     from tapestry.runs.kinds.continuous.progress import Reached
     from tapestry.schedule.replay import Replay
-    from tapestry.schedule.steps import ReplayStep, Steps
 
 SHOWN = 5
 EXAMPLE = """\b
@@ -69,12 +77,9 @@ def replay(
     given: DbtOptions,
 ) -> None:
     """Run the project over past data in steps, then show the new rows of each step."""
-    from tapestry.cli.models import NO_ANSWER, read_manifest, refuse_kinds
     from tapestry.cli.show import console
     from tapestry.schedule.by_priority import ByPriority, parents_of
     from tapestry.schedule.replay import Replay
-    from tapestry.schedule.timings import timings
-    from tapestry.schedule.warm import Warm, name_of
 
     steps = read_steps(since, until, step)
     manifest = read_manifest(given)
@@ -112,8 +117,6 @@ def selection(select: tuple[str, ...], exclude: tuple[str, ...]) -> list[str]:
 
 def refuse_fixed_instant(config: Any) -> None:
     """Raise ConfigurationError where the project's variables fix the instant of every run."""
-    from tapestry.runs.context.clock import VARIABLE
-
     if VARIABLE in f"{config.vars.to_dict()} {config.cli_vars}":
         raise ConfigurationError(
             f"the variable {VARIABLE} is set: every run would end at the same instant",
@@ -123,9 +126,6 @@ def refuse_fixed_instant(config: Any) -> None:
 
 def read_steps(since: str, until: str | None, step: str) -> Steps:
     """The instants; ConfigurationError for what is none."""
-    from tapestry.runs.engine.instants import parse_instant, parse_length
-    from tapestry.schedule.steps import Steps
-
     now = datetime.now(timezone.utc)
     end = parse_instant(until, "--to") if until else now
     if end > now + timedelta(days=1):
@@ -137,7 +137,6 @@ def read_steps(since: str, until: str | None, step: str) -> Steps:
 
 
 def _reached(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, Reached]:
-    from tapestry.names import STATE_TABLE
     from tapestry.runs.kinds.continuous.progress import reached
     from tapestry.runs.query.relations import plain
     from tapestry.runs.tables.state import read_states
@@ -153,9 +152,7 @@ def _going(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, Any
 
     Raises ConfigurationError where none is left.
     """
-    from tapestry.names import QUERIES_TABLE
     from tapestry.runs.query.relations import plain
-    from tapestry.runs.tables.queries import QueryRow, read_queries
 
     rows = read_queries(session, f"{schema}.{QUERIES_TABLE}")
     going = {}
@@ -175,8 +172,6 @@ def _going(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, Any
 
 def _play(run: Replay, to: Console, as_json: bool) -> bool:
     """Run the steps; False where a signal ended it before the last one."""
-    from tapestry.schedule.stop import Stop
-
     if not as_json:
         _announce(run, to)
     done: list[ReplayStep] = []
@@ -197,8 +192,6 @@ def _play(run: Replay, to: Console, as_json: bool) -> bool:
 
 
 def _announce(run: Replay, to: Console) -> None:
-    from tapestry.runs.engine.instants import show
-
     if run.complete:
         to.print(f"{run.complete} of {run.total} steps are complete already")
     for name, until in run.ahead.items():
@@ -229,8 +222,6 @@ def _with_progress(run: Replay, to: Console, quiet: bool) -> Iterator[ReplayStep
 
 
 def _sentence(step: ReplayStep) -> str:
-    from tapestry.runs.engine.instants import show
-
     rows = counted(sum(step.new.values()), "new row")
     return f"to {show(step.until)}: {rows} in {step.seconds:.1f} s"
 

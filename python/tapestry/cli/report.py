@@ -13,6 +13,8 @@ import click
 
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.cli.project import open_project
+from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, QUERIES_TABLE, RUNS_TABLE
+from tapestry.runs.engine.instants import parse_length
 
 if TYPE_CHECKING:
     from tapestry.report.make import Report
@@ -59,7 +61,6 @@ def report(
     """Write one page: which models are well, which are not, since when, and why."""
     from tapestry.cli.at_hand import tables_of
     from tapestry.report.make import FILE, make_report
-    from tapestry.runs.engine.instants import parse_length
 
     allowed = parse_length(stale_after, "--stale-after") if stale_after else None
     with open_project(given) as project:
@@ -84,7 +85,6 @@ def report(
 
 def _fingerprint(tables: Tables, folder: Path) -> Callable[[], str]:
     """Cheap to ask: names and times of files; through a session only the clock."""
-    from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, QUERIES_TABLE, RUNS_TABLE
     from tapestry.report.read import DeltaFolder
 
     def ask() -> str:

@@ -12,12 +12,15 @@ import click
 
 from tapestry.cli.complete import models_of_ours
 from tapestry.cli.confirm import confirm
+from tapestry.cli.models import Opened, names_of_kinds, open_models, read_manifest
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.errors import TapestryError
+from tapestry.runs.engine.instants import parse_instant, parse_zone, show
+from tapestry.runs.kinds.registry import kind_of, kinds_of_answers
+from tapestry.runs.tables.target import look
 from tapestry.words import counted
 
 if TYPE_CHECKING:
-    from tapestry.cli.models import Opened
     from tapestry.runs.kinds.continuous.after.rewind import Rewind
     from tapestry.runs.protocol.kind import BroughtToState
 
@@ -78,13 +81,10 @@ def rewind(
     given: DbtOptions,
 ) -> None:
     """Delete the answers of MODEL that began after an instant; its next run goes on from there."""
-    from tapestry.cli.models import names_of_answers, open_models, read_manifest
-    from tapestry.runs.engine.instants import parse_instant, parse_zone
-    from tapestry.runs.kinds.registry import kind_of
     from tapestry.runs.protocol.kind import BroughtToState
 
     manifest = read_manifest(given)
-    (name,) = names_of_answers(manifest, [model], "there is nothing to rewind")
+    (name,) = names_of_kinds(manifest, [model], kinds_of_answers(), "there is nothing to rewind")
     wish = _Wish(to, downstream, yes, as_json)
     opening = manifest.continuous() if name in manifest.continuous() else [name]
     with open_models(manifest, opening) as opened:
@@ -108,7 +108,6 @@ def _brought_back(
 ) -> list[dict[str, Any]]:
     """Plan, ask, and carry out: the table is as one of its runs left it."""
     from tapestry.cli.carry_out import carry_out
-    from tapestry.runs.engine.instants import show
     from tapestry.runs.query.holding import release
 
     planned = kind.rewinding(opened.session, root, opened.invocation, to)
@@ -150,7 +149,6 @@ def _rewound(
     from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind
     from tapestry.runs.kinds.continuous.after.rewind import rewind
     from tapestry.runs.sources.pins import Pin, newest_version
-    from tapestry.runs.tables.target import look
 
     first = plan_rewind(session, root, invocation, to)
     readers = affected(session, invocation, root, models, to)
@@ -204,22 +202,16 @@ def _ask(planned: Sequence[Rewind], to: datetime, wish: _Wish) -> None:
 
 
 def _size(one: Rewind) -> str:
-    from tapestry.runs.engine.instants import show
-
     return (
         f"{counted(one.answers, 'answer')} in ({show(one.row.after.t)}, {show(one.newest.after.t)}]"
     )
 
 
 def _sentence(one: Rewind) -> str:
-    from tapestry.runs.engine.instants import show
-
     return f"{one.model.name}: rewound to {show(one.row.after.t)}; {_size(one)} forgotten"
 
 
 def _described(one: Rewind) -> dict[str, Any]:
-    from tapestry.runs.engine.instants import show
-
     return {
         "model": one.model.name,
         "to": show(one.row.after.t),

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tapestry.cli.models import read_manifest
 from tapestry.cli.options import DbtOptions, project_options
+from tapestry.instants import now_utc
 
 if TYPE_CHECKING:
     from tapestry.cli.rules_seen import SeenAction
@@ -52,9 +54,7 @@ def rules(
     context: click.Context, due: bool, failed: bool, dead: bool, as_json: bool, given: DbtOptions
 ) -> None:
     """List what waits between rules and actions; show, replay, drop and run batches."""
-    from tapestry.cli.models import read_manifest
     from tapestry.cli.rules_seen import chosen_batches, seen_actions, told_row
-    from tapestry.instants import now_utc
 
     if context.invoked_subcommand is not None:
         _refuse_list_options(context)
@@ -76,7 +76,6 @@ def rules(
 @project_options
 def show(batch: str, limit: int, as_json: bool, given: DbtOptions) -> None:
     """Print the last event of BATCH, and its rows."""
-    from tapestry.cli.models import read_manifest
     from tapestry.cli.rules_settle import shown_batch
 
     found = shown_batch(read_manifest(given), batch, limit)
@@ -116,7 +115,6 @@ def drop(batch: tuple[str, ...], as_json: bool, given: DbtOptions) -> None:
 @project_options
 def run(action: str, at_once: bool, as_json: bool, given: DbtOptions) -> None:
     """Execute the batches of ACTION that are due, without its rules and hooks."""
-    from tapestry.cli.models import read_manifest
     from tapestry.cli.rules_settle import ran_action
 
     said = ran_action(read_manifest(given), action, at_once)
@@ -124,7 +122,6 @@ def run(action: str, at_once: bool, as_json: bool, given: DbtOptions) -> None:
 
 
 def _settle(named: tuple[str, ...], again: bool, as_json: bool, given: DbtOptions) -> None:
-    from tapestry.cli.models import read_manifest
     from tapestry.cli.rules_settle import settle_batches
 
     said = settle_batches(read_manifest(given), named, again)
@@ -171,11 +168,10 @@ def _line(batch: dict[str, Any]) -> str:
 
 def _table(title: str, columns: list[str], rows: list[list[str]]) -> Any:
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(title=escape(title), title_justify="left")
-    for column in columns:
-        table.add_column(escape(column), overflow="fold")
+    from tapestry.cli.show import folded_table
+
+    table = folded_table(escape(title), *map(escape, columns))
     for row in rows:
         table.add_row(*(escape(str(value)) for value in row))
     return table

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tapestry.cli.models import Manifest, open_models
 from tapestry.errors import TapestryError
 from tapestry.runs.kinds.action.queue import ActionQueue, queue_of
 from tapestry.runs.kinds.action.rule_rows import RuleRow, rule_rows
+from tapestry.runs.tables.action_batch import ActionBatch
 from tapestry.words import printable
-
-if TYPE_CHECKING:
-    from tapestry.cli.models import Manifest
-    from tapestry.runs.tables.action_batch import ActionBatch
 
 ACTION = "action"
 
@@ -33,17 +31,9 @@ class SeenAction:
     error: str = ""
 
 
-def actions_of(manifest: Manifest) -> list[str]:
-    """The names of the project's actions, in alphabetical order."""
-    ours = manifest.of_ours()
-    return [name for name in ours if manifest.kind(name) == ACTION]
-
-
 def seen_actions(manifest: Manifest) -> list[SeenAction]:
     """Look at every action of the project; of one that is not to be read the reason is told."""
-    from tapestry.cli.models import open_models
-
-    names, found = actions_of(manifest), []
+    names, found = manifest.of_kinds({ACTION}), []
     if not names:
         return []
     with open_models(manifest, names) as opened:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from tapestry.cli.rules_seen import actions_of, told_batch
+from tapestry.cli.models import Manifest, Opened, open_models
+from tapestry.cli.rules_seen import ACTION, told_batch
 from tapestry.errors import ConfigurationError
 from tapestry.instants import now_utc
 from tapestry.quoting import identifier
@@ -17,13 +18,11 @@ from tapestry.runs.kinds.action.perform import BatchRound
 from tapestry.runs.kinds.action.plan_run import Perform
 from tapestry.runs.kinds.action.queue import queue_of
 from tapestry.runs.kinds.action.statement import bound_names, bound_rows
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.tables.action_batch import DEAD, DROPPED, REPLAYED, ActionBatch, ActionLife
 from tapestry.runs.tables.batches import BatchesOfAction
 from tapestry.runs.tables.bound_rows import SHOWN
 from tapestry.words import counted, printable, with_article
-
-if TYPE_CHECKING:
-    from tapestry.cli.models import Manifest, Opened
 
 EXAMPLE = "compute_comps/7/1"
 
@@ -33,8 +32,6 @@ def shown_batch(manifest: Manifest, named: str, limit: int) -> dict[str, Any]:
 
     Raises ConfigurationError where there is no such batch, ActionFailed where its rows are gone.
     """
-    from tapestry.cli.models import open_models
-
     action, place = _parted(manifest, named)
     with open_models(manifest, [action]) as opened:
         run = _round(opened, action)
@@ -67,8 +64,6 @@ def settle_batches(manifest: Manifest, named: Sequence[str], again: bool) -> lis
 
     Raises ConfigurationError where one of them is none, before any is touched.
     """
-    from tapestry.cli.models import open_models
-
     wanted = [(one, *_parted(manifest, one)) for one in dict.fromkeys(named)]
     said = []
     with open_models(manifest, list(dict.fromkeys(action for _, action, _ in wanted))) as opened:
@@ -99,9 +94,6 @@ def ran_action(manifest: Manifest, action: str, at_once: bool) -> str:
 
     Raises ActionFailed where a batch is dead now.
     """
-    from tapestry.cli.models import open_models
-    from tapestry.runs.kinds.registry import execute, prepare
-
     _known(manifest, action)
     with open_models(manifest, [action]) as opened:
         plan = prepare(opened.session, opened.models[action], opened.invocation)
@@ -130,7 +122,7 @@ def _parted(manifest: Manifest, named: str) -> tuple[str, tuple[int, int]]:
 
 
 def _known(manifest: Manifest, action: str) -> None:
-    if action in actions_of(manifest):
+    if action in manifest.of_kinds({ACTION}):
         return
     if action in manifest.models:
         said = manifest.models[action]["config"].get("materialized")

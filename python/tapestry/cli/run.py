@@ -6,19 +6,23 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tapestry.cli.models import Manifest, read_manifest
 from tapestry.cli.options import DbtOptions, project_options, selection_options
 from tapestry.cli.project import given_instant, runtime_config
+from tapestry.cli.replay import selection
+from tapestry.errors import ConfigurationError
+from tapestry.runs.context.clock import ENVIRONMENT
+from tapestry.runs.engine.instants import show
+from tapestry.schedule.run_results import RunResults
+from tapestry.schedule.timings import timings
+from tapestry.schedule.warm import FAILED, OK, SKIPPED, Ran, Warm, name_of
 from tapestry.words import counted
-
-if TYPE_CHECKING:
-    from tapestry.cli.models import Manifest
-    from tapestry.schedule.warm import Ran, Warm
 
 EXAMPLE = """\b
 Examples:
@@ -60,10 +64,6 @@ def run(
     given: DbtOptions,
 ) -> None:
     """Run the models once; those of greater `priority` go first, with what they read."""
-    from tapestry.cli.models import read_manifest
-    from tapestry.cli.replay import selection
-    from tapestry.schedule.warm import FAILED, Warm
-
     manifest = read_manifest(given)
     chosen = selection(select, exclude)
     chosen += [] if selector is None else [f"--selector={selector}"]
@@ -88,10 +88,6 @@ def run(
 
 
 def _priorities(nodes: Sequence[Any]) -> dict[str, int]:
-    from datetime import timedelta
-
-    from tapestry.schedule.timings import timings
-
     return {one.name: one.priority for one in timings(nodes, timedelta(0))}
 
 
@@ -105,8 +101,6 @@ def _by_priority(
 ) -> list[Ran]:
     """One run of dbt a priority; then what all of them did together."""
     from tapestry.schedule.by_priority import ByPriority, parents_of
-    from tapestry.schedule.run_results import RunResults
-    from tapestry.schedule.warm import SKIPPED, name_of
 
     fail_fast = _fails_fast()
     config = runtime_config(manifest.given)
@@ -141,8 +135,6 @@ def _fails_fast() -> bool:
     """
     from dbt.flags import get_flags
 
-    from tapestry.errors import ConfigurationError
-
     flags: Any = get_flags()  # type: ignore[no-untyped-call]
     if flags.DEFER and flags.FAVOR_STATE:
         raise ConfigurationError(
@@ -155,15 +147,10 @@ def _fails_fast() -> bool:
 
 def _fixed(config: Any) -> bool:
     """Return whether the caller gives the run's instant, which all runs of dbt then have."""
-    from tapestry.runs.context.clock import ENVIRONMENT
-
     return bool(os.environ.get(ENVIRONMENT)) or given_instant(config) is not None
 
 
 def _sentence(ran: Sequence[Ran], instant: datetime | None, runs: int) -> str:
-    from tapestry.runs.engine.instants import show
-    from tapestry.schedule.warm import FAILED, OK, SKIPPED
-
     done = [one for one in ran if one.status == OK]
     parts = [f"{len(done)} done ({counted(sum(one.rows for one in done), 'row')})"]
     for status in (FAILED, SKIPPED):

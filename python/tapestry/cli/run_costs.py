@@ -13,6 +13,7 @@ from tapestry.quoting import identifier, relation_name, string
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.errors_of_delta import not_found
 from tapestry.runs.engine.own_tables import in_schema_of
+from tapestry.runs.engine.session import Session
 from tapestry.runs.protocol.log import PARTS
 from tapestry.runs.query.relations import plain
 from tapestry.words import counted, size_text, with_article
@@ -20,7 +21,6 @@ from tapestry.words import counted, size_text, with_article
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tapestry.runs.engine.session import Session
 
 LAST: Final = 20
 """So many runs are shown, the newest ones."""

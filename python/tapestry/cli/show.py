@@ -9,6 +9,7 @@ import sys
 
 from rich.console import Console
 from rich.syntax import Syntax
+from rich.table import Table
 
 PLAIN_WIDTH = 120
 """The maximum length of a line of the output where it is no terminal."""
@@ -18,6 +19,14 @@ def console() -> Console:
     """The standard output."""
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
     return Console(highlight=False, width=width, soft_wrap=True)
+
+
+def folded_table(title: str, *columns: str) -> Table:
+    """A table for rows whose texts are broken where they are too long."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
 
 
 def show_sql(to: Console, sql: str) -> None:

@@ -5,13 +5,25 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tapestry.cli.complete import models_of_ours
+from tapestry.cli.models import (
+    UNVERIFIED,
+    VERIFIED,
+    Manifest,
+    names_of_kinds,
+    open_models,
+    read_manifest,
+    refuse_kinds,
+)
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.errors import NotRunYet, TapestryError
+from tapestry.runs.engine.instants import show
+from tapestry.runs.kinds.registry import kind_of
 from tapestry.words import counted
 
 if TYPE_CHECKING:
@@ -70,11 +82,9 @@ def verify(
     given: DbtOptions,
 ) -> None:
     """Check the tables of MODELs (all, if none is named) against their queries."""
-    from tapestry.cli.models import names_to_verify, read_manifest, refuse_kinds
-
     manifest = read_manifest(given)
-    wanted = names_to_verify(manifest, models, "there is nothing to verify")
-    names = wanted or manifest.verified()
+    wanted = names_of_kinds(manifest, models, VERIFIED, "there is nothing to verify", UNVERIFIED)
+    names = wanted or manifest.of_kinds(VERIFIED)
     if memories:
         for name in wanted:
             refuse_kinds(manifest.model(name), NO_MEMORIES)
@@ -114,14 +124,11 @@ def _end(errors: list[TapestryError], right: bool) -> None:
         click.get_current_context().exit(1)
 
 
-def _verify_memories(manifest: Any, names: list[str], as_json: bool) -> None:
+def _verify_memories(manifest: Manifest, names: list[str], as_json: bool) -> None:
     """Show the memories that the next runs would read beside their sources; exit 1 for a wrong one.
 
     The models that cannot be looked at are told when the others have been.
     """
-    from dataclasses import asdict
-
-    from tapestry.cli.models import open_models
     from tapestry.runs.kinds.continuous.after.compare_memories import compare_memories
 
     found: list[dict[str, Any]] = []
@@ -153,10 +160,8 @@ def _of_memory(one: dict[str, Any]) -> str:
 
 
 def _audited(
-    manifest: Any, names: list[str], full: bool
+    manifest: Manifest, names: list[str], full: bool
 ) -> Iterator[tuple[str, Audited | TapestryError]]:
-    from tapestry.cli.models import open_models
-    from tapestry.runs.kinds.registry import kind_of
 
     with open_models(manifest, names) as opened:
         for name, model in opened.models.items():
@@ -172,8 +177,6 @@ def _audited(
 
 
 def _described(name: str, audited: Audited) -> Iterator[dict[str, Any]]:
-    from tapestry.runs.engine.instants import show
-
     for result in audited.results:
         yield {
             "model": name,

@@ -5,24 +5,29 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tapestry.children import TimeoutExpired
+from tapestry.cli.models import Manifest, read_manifest
 from tapestry.cli.options import DbtOptions, project_options, selection_options
 from tapestry.cli.project import runtime_config
-from tapestry.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from tapestry.cli.engine import Engine
-    from tapestry.cli.models import Manifest
-    from tapestry.schedule.pool import Pool
-    from tapestry.schedule.ticks import Ticks
-    from tapestry.schedule.wakes import Wakes
-    from tapestry.schedule.watcher import Pace
-    from tapestry.schedule.worker import Task
+from tapestry.cli.replay import refuse_fixed_instant, selection
+from tapestry.errors import ConfigurationError, TapestryError, parted
+from tapestry.runs.context.clock import ENVIRONMENT
+from tapestry.runs.engine.instants import parse_every, parse_length
+from tapestry.runs.kinds.registry import kind_named
+from tapestry.schedule.pool import Pool
+from tapestry.schedule.stop import Stop
+from tapestry.schedule.ticks import Ticks
+from tapestry.schedule.timings import by_graph, timings
+from tapestry.schedule.wakes import Wakes
+from tapestry.schedule.warm import Warm, name_of
+from tapestry.schedule.watcher import Pace, Watcher, WatchView
+from tapestry.schedule.worker import Task
 
 MAINTAINED = "maintained"
 EXAMPLE = """\b
@@ -66,15 +71,7 @@ def watch(
     given: DbtOptions,
 ) -> None:
     """Run the project's models again and again, with one Spark and dbt that stay loaded."""
-    from tapestry.cli.engine import Engine
-    from tapestry.cli.models import read_manifest
-    from tapestry.runs.engine.instants import parse_every, parse_length
     from tapestry.schedule.by_priority import parents_of
-    from tapestry.schedule.pool import Pool
-    from tapestry.schedule.ticks import Ticks
-    from tapestry.schedule.timings import by_graph, timings
-    from tapestry.schedule.wakes import Wakes
-    from tapestry.schedule.watcher import Pace
 
     length = parse_every(every, "--every")
     seconds = parse_length(lasting, "--for").total_seconds() if lasting else None
@@ -102,9 +99,6 @@ def watch(
 
 
 def _chosen(manifest: Manifest, select: tuple[str, ...], exclude: tuple[str, ...]) -> list[Any]:
-    from tapestry.cli.replay import selection
-    from tapestry.schedule.warm import Warm
-
     nodes = Warm(manifest.arguments, manifest.parsed).selected(selection(select, exclude))
     if not nodes:
         raise ConfigurationError(
@@ -116,9 +110,6 @@ def _chosen(manifest: Manifest, select: tuple[str, ...], exclude: tuple[str, ...
 
 
 def _refuse_fixed_clock(config: Any) -> None:
-    from tapestry.cli.replay import refuse_fixed_instant
-    from tapestry.runs.context.clock import ENVIRONMENT
-
     refuse_fixed_instant(config)
     if os.environ.get(ENVIRONMENT):
         raise ConfigurationError(
@@ -128,8 +119,6 @@ def _refuse_fixed_clock(config: Any) -> None:
 
 
 def _task(manifest: Manifest, config: Any, engine: Engine, number: int) -> Task:
-    from tapestry.schedule.worker import Task
-
     logs = Path(config.project_root) / (config.log_path or "logs") / f"watch-{number}"
     # no artifact of dbt's a cycle: those of the last `dbt run` stay as they are
     options = ["--quiet", "--log-level-file", "info", "--log-path", str(logs), "--no-write-json"]
@@ -140,24 +129,22 @@ def _task(manifest: Manifest, config: Any, engine: Engine, number: int) -> Task:
 
 def read_by_kept(manifest: Manifest, names: Collection[str]) -> dict[str, set[str]]:
     """The tables that each of the maintained models reads, through views too."""
-    from tapestry.runs.kinds.registry import kind_named
+    from dbt.adapters.tapestry.nodes import depends_on
     from tapestry.runs.query.relations import plain
-    from tapestry.schedule.warm import name_of
 
-    nodes = {**manifest.graph["nodes"], **manifest.graph["sources"]}
     found: dict[str, set[str]] = {}
     for unique_id, node in manifest.graph["nodes"].items():
         if name_of(unique_id) not in names or node["resource_type"] != "model":
             continue
         if kind_named(node["config"].get("materialized")) != MAINTAINED:
             continue
-        left, tables = [*node["depends_on"]["nodes"]], set[str]()
+        left, tables = [node], set[str]()
         while left:
-            one = nodes.get(left.pop(), {})
-            if one.get("config", {}).get("materialized") in ("view", "ephemeral"):
-                left += one["depends_on"]["nodes"]
-            elif one.get("relation_name"):
-                tables.add(plain(one["relation_name"]))
+            for one in depends_on(left.pop(), manifest.graph):
+                if one.get("config", {}).get("materialized") in ("view", "ephemeral"):
+                    left.append(one)
+                elif one.get("relation_name"):
+                    tables.add(plain(one["relation_name"]))
         found[name_of(unique_id)] = tables
     return found
 
@@ -173,8 +160,6 @@ def _watch(
     """Watch until the end; the models that fail then."""
     from tapestry.cli.show import console
     from tapestry.cli.watch_view import JsonView, LiveView, TextView
-    from tapestry.schedule.stop import Stop
-    from tapestry.schedule.watcher import Watcher, WatchView
 
     to = console()
     with ExitStack() as stack:
@@ -202,3 +187,68 @@ def _watch(
             pool.replace()  # by force: what is under way has committed or has not
             raise click.Abort from None
     return watcher.failing
+
+
+class EngineFailed(TapestryError):
+    """The shared Spark did not start."""
+
+
+class Engine:
+    """The Spark that the workers share, in a process of its own (`engine_host`).
+
+    ``offer`` is what others join it by, '' where none is needed.
+
+    Spark Connect, Thrift and the like have a server of their own: nothing is started for them.
+    """
+
+    def __init__(self, config: Any) -> None:
+        self._config = config
+        self._process: Any = None
+        self.offer = ""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether each worker would start a Spark of its own."""
+        credentials = self._config.credentials
+        return bool(credentials.embedded) and not str(credentials.master or "").startswith("sc://")
+
+    @property
+    def alive(self) -> bool:
+        """Whether the shared Spark runs, or none is wanted."""
+        return not self.wanted or (self._process is not None and self._process.poll() is None)
+
+    def start(self) -> None:
+        """Start it and wait until it can be joined; EngineFailed with what is wrong."""
+        if not self.wanted:
+            return
+        self.close(patience=0)
+        from dbt_common.exceptions import DbtRuntimeError
+
+        from dbt.adapters.tapestry.engine import launch_engine
+
+        credentials = self._config.credentials
+        wanted = {
+            "given": dict(credentials.server_side_parameters),
+            "root": str(self._config.project_root),
+            "master": credentials.master,
+            "log_path": self._config.log_path,
+        }
+        try:
+            self._process, offer = launch_engine(wanted)
+        except DbtRuntimeError as error:
+            reason, hint = parted(str(error.msg))
+            raise EngineFailed(reason, hint=hint or "see logs/spark.log") from error
+        self.offer = str(offer)
+
+    def close(self, patience: float = 70.0) -> None:
+        """End it once the other processes that have joined it are done; by force after a while."""
+        process, self._process, self.offer = self._process, None, ""
+        if process is None:
+            return
+        with suppress(OSError):
+            process.stdin.close()
+        try:
+            process.wait(patience)
+        except TimeoutExpired:
+            process.kill()
+            process.wait()
