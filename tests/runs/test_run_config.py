@@ -10,6 +10,7 @@ import pytest
 from tapestry.errors import ConfigurationError, WindowError
 from tapestry.runs.context.clock import Clock, far_ahead, read_clock, window_end
 from tapestry.runs.engine.instants import parse_instant, parse_length, parse_zone
+from tapestry.runs.kinds.action.config import ActionConfig
 from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.registry import parse_config
 from tapestry.runs.model.model import ModelConfig
@@ -102,7 +103,21 @@ def test_lengths(text: str, length: timedelta) -> None:
     assert parse_length(text, "lag") == length
 
 
-@pytest.mark.parametrize("text", ["", "-1 hour", "5", "1 fortnight", "1 hour ago"])
+def test_a_run_holds_its_batches_also_without_a_limit() -> None:
+    def lease(timeout: str) -> timedelta:
+        config = parse_config("action", {"timeout": timeout}).own
+        assert isinstance(config, ActionConfig)
+        return config.lease
+
+    assert lease("1 hour") == timedelta(hours=4)
+    assert lease("0 seconds") == timedelta(days=1)
+    assert NOON + lease("366000 days") > NOON
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "-1 hour", "5", "1 fortnight", "1 hour ago", "366001 days", f"{'9' * 400} seconds"],
+)
 def test_no_lengths(text: str) -> None:
     with pytest.raises(ConfigurationError, match="lag"):
         parse_length(text, "lag")

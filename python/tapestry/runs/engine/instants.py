@@ -34,8 +34,12 @@ UTC_NAMES = ("utc", "z", "etc/utc", "gmt")
 """In lower case."""
 
 
+LONGEST = timedelta(days=366_000)
+"""The longest time in a configuration: a few of them from now there are timestamps still."""
+
+
 def parse_length(value: Any, key: str) -> timedelta:
-    """Return a length of time: ``1 hour``, ``30s``, ``1 day 12 hours``; not negative.
+    """Return a length of time: ``1 hour``, ``30s``, ``1 day 12 hours``; at most ``LONGEST``.
 
     Raises ConfigurationError, which names ``key``.
 
@@ -53,6 +57,12 @@ def parse_length(value: Any, key: str) -> timedelta:
         raise ConfigurationError(
             f"{key}: {value!r} is not a length of time",
             hint=f"write it like '30 seconds', '1 hour', '1 day 12 hours' ({', '.join(UNITS)}s)",
+        )
+    seconds = sum(float(number) * UNITS[unit].total_seconds() for number, unit in parts)
+    if seconds > LONGEST.total_seconds():
+        raise ConfigurationError(
+            f"{key}: {value!r} is more than {LONGEST.days} days",
+            hint="instants that far from now have no timestamp; write a shorter one",
         )
     length = timedelta(0)
     for number, unit in parts:

@@ -33,6 +33,7 @@ def _together() -> Values:
 
 AT_START, BY_CLOCK = "at_start", "by_clock"
 AUTO, BLOCK = "auto", "block"
+_LEASE_WITHOUT_LIMIT = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class ActionConfig(ReturnedRows, ChainKeys, OrderKeys):
         """The maximum time for the statements of a batch. After it they are stopped, and the batch
         has failed. A run begins no further batch after this time. Four times this long after a run
         has claimed batches, another run may execute those that are not finished. `0 seconds`: no
-        limit.""",
+        limit, and another run may execute them after a day.""",
         word=True,
     )
     on_dead: str = keyed(
@@ -155,6 +156,15 @@ class ActionConfig(ReturnedRows, ChainKeys, OrderKeys):
         or dropped; until then each run ends with an error. `continue`: they go into the next
         batch.""",
     )
+
+    @property
+    def lease(self) -> timedelta:
+        """The time for which a run holds the batches that it has claimed.
+
+        No batch begins after the timeout, and each is stopped after the same time: the last one
+        ends after twice the timeout at most.
+        """
+        return 4 * self.timeout or _LEASE_WITHOUT_LIMIT
 
     @property
     def unit(self) -> str:

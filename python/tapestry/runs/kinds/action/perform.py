@@ -223,10 +223,7 @@ class BatchRound:
 
     def leased(self, attempt: int, now: datetime, claim_id: str) -> BatchEvent:
         """Return the event of a batch that this run holds."""
-        # No batch begins after the timeout, and each is stopped after the same time: the last one
-        # ends after twice the timeout at most.
-        lease_until = now + 4 * self.config.timeout
-        return BatchEvent(CLAIMED, attempt, claim_id, lease_until, now)
+        return BatchEvent(CLAIMED, attempt, claim_id, now + self.config.lease, now)
 
     def due(
         self, waiting: WaitingFirings, opened: Sequence[ActionBatch], taken: int
