@@ -9,10 +9,9 @@ from typing import Any
 
 from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.late.examine import examine
-from tapestry.runs.kinds.continuous.late.fingerprints import Fingerprint, fingerprint
 from tapestry.runs.kinds.continuous.late.scans import Examination
-from tapestry.runs.kinds.continuous.late.since_last_run import AskingRun, PinnedSource, Rules
-from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
+from tapestry.runs.kinds.continuous.late.since_last_run import AskingRun, PinnedSource
+from tapestry.runs.sources.describe import DeltaSource, describe
 from tapestry.runs.sources.pins import Pin, newest_version
 
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
@@ -80,16 +79,15 @@ class World:
 
     def examine(
         self,
-        rules: Rules | None = None,
+        rules: ContinuousConfig | None = None,
         *,
         table: DeltaSource | None = None,
         pin: Pin | None = None,
-        stored: Fingerprint | None = None,
         looks_back: bool = False,
     ) -> Examination:
         """Examine for the next run, without executing what belongs before its commit."""
         source = PinnedSource(
-            table or self.table(), self.arrival, self.pin, pin or self.newest(), looks_back, stored
+            table or self.table(), self.arrival, self.pin, pin or self.newest(), looks_back
         )
         run = AskingRun(self.target, self.generation, self.n + 1, self.tau)
         return examine(self.session, source, run, rules or ContinuousConfig())
@@ -97,17 +95,14 @@ class World:
     def run(
         self,
         minutes: float,
-        rules: Rules | None = None,
+        rules: ContinuousConfig | None = None,
         *,
-        stored: Fingerprint | None = None,
         looks_back: bool = False,
     ) -> Examination:
         """One run that lands and ends at ``minutes``."""
         table = self.table()
         pin = Pin(table.table_id, newest_version(self.session, self.source))
-        examination = self.examine(
-            rules, table=table, pin=pin, stored=stored, looks_back=looks_back
-        )
+        examination = self.examine(rules, table=table, pin=pin, looks_back=looks_back)
         self.land(examination, pin, minutes)
         return examination
 
@@ -116,13 +111,6 @@ class World:
         for statement in examination.before:
             self.session.run(statement)
         self.pin, self.tau, self.n = pin, at(minutes), self.n + 1
-
-    def fingerprint(self) -> Fingerprint:
-        """What a run may store of the source as it read it: its rows with ts <= τ."""
-        assert self.pin is not None
-        table = self.table()
-        arrival = None if self.arrival is None else arrival_column(table, self.arrival)
-        return fingerprint(self.session, table, self.pin.version, arrival, self.tau)
 
     def arrivals(
         self, examination: Examination, columns: Sequence[str] = ("id", "body")

@@ -192,36 +192,15 @@ def test_another_generation_sees_late_rows_at_their_ts(world: World) -> None:
     assert world.arrivals(world.run(60)) == world.arrivals(examination)
 
 
-def test_the_stored_count_stands_in_for_a_log_that_is_gone(world: World) -> None:
+def test_late_rows_cannot_be_told_when_the_log_is_gone(world: World) -> None:
     world.create(properties="'delta.checkpointInterval' = '1'")
     world.insert(row(1, 10))
     world.run(20)
-    stored = world.fingerprint()
     world.insert(row(2, 25))
     world.insert(row(4, 26))
     _lose_log(world)
-    assert world.examine(stored=stored).rows.late == 0
     with pytest.raises(SourceHistoryGone, match="--full-refresh"):
         world.examine()
-    world.insert(row(3, 15))
-    with pytest.raises(SourceHistoryGone):
-        world.examine(stored=stored)
-
-
-def test_row_tracking_and_a_stored_count_find_late_rows_without_a_log(world: World) -> None:
-    tracking, checkpoints = "'delta.enableRowTracking' = 'true'", "'delta.checkpointInterval' = '1'"
-    world.create(properties=f"{tracking}, {checkpoints}")
-    world.insert(row(1, 10))
-    world.run(20)
-    stored = world.fingerprint()
-    world.insert(row(2, 25), row(3, 15))
-    world.insert(row(4, 26))
-    _lose_log(world)
-    examination = world.run(30, stored=stored)
-    assert examination.rows.late == 1
-    assert world.arrivals(examination) == bag(
-        (1, "x", 10), (2, "x", 25), (3, "x", late(20)), (4, "x", 26)
-    )
 
 
 def _lose_log(world: World) -> None:

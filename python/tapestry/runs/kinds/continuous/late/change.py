@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from tapestry.errors import SourceHistoryGone, SourceRewritten
-from tapestry.runs.kinds.continuous.late.late import Late, by_stored, find_late, late_contents
+from tapestry.errors import SourceRewritten
+from tapestry.runs.kinds.continuous.late.late import Late, cannot_tell, find_late, late_contents
 from tapestry.runs.kinds.continuous.late.side import SIDE_COLUMNS, Side
 from tapestry.runs.kinds.continuous.late.since_last_run import Since
 from tapestry.runs.sources.contents import key_names
@@ -40,7 +40,7 @@ def key_of(since: Since) -> Hashable:
     """Return all that ``change_of`` depends on; a version of a table never changes."""
     table, rule = since.table, since.rules.on_source_rewrite
     described = (table.name, table.columns, table.row_tracking, since.arrival)
-    return (*described, since.last, since.pin, since.tau, since.stored, since.grave_until, rule)
+    return (*described, since.last, since.pin, since.tau, since.grave_until, rule)
 
 
 def change_of(since: Since) -> SourceChange:
@@ -76,8 +76,6 @@ def _compared(since: Since, commits: Sequence[SourceCommit]) -> SourceChange:
         )
         found = compare(since.session, versions, since.tau, since.grave_until)
     except Exception as error:
-        if since.stored is not None:
-            return _without_history(since, error)
         if since.rules.on_source_rewrite == "refresh":
             return SourceChange(Late(), refresh=True)
         raise incomparable(since, commits, error) from error
@@ -96,19 +94,13 @@ def _compared(since: Since, commits: Sequence[SourceCommit]) -> SourceChange:
     return SourceChange(late, found.vanished, gone, versions.rows(versions.old))
 
 
-def _without_history(since: Since, why: Exception | None = None) -> SourceChange:
-    """Return the change by a stored count, if there is one: the log does not connect the pins."""
-    if since.stored is None and since.rules.on_source_rewrite == "refresh":
+def _without_history(since: Since) -> SourceChange:
+    """Return that the table is built anew, or raise: the log does not connect the two pins."""
+    if since.rules.on_source_rewrite == "refresh":
         return SourceChange(Late(), refresh=True)
-    recreated = since.last.table_id != since.pin.table_id
-    try:
-        return SourceChange(by_stored(since, 0, why))
-    except SourceHistoryGone as error:
-        if since.rules.on_source_rewrite == "refresh":
-            return SourceChange(Late(), refresh=True)
-        if recreated:
-            raise incomparable(since, ()) from error
-        raise
+    if since.last.table_id != since.pin.table_id:
+        raise incomparable(since, ())
+    raise cannot_tell(since)
 
 
 def incomparable(

@@ -9,6 +9,7 @@ from tapestry.errors import LateRowsFound, StateMissing
 from tapestry.instants import LAST, at_or_after
 from tapestry.runs.engine.own_tables import forget_gone
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.late.change import (
     SourceChange,
     change_of,
@@ -17,14 +18,13 @@ from tapestry.runs.kinds.continuous.late.change import (
     key_of,
     lost_columns,
 )
-from tapestry.runs.kinds.continuous.late.fingerprints import fingerprint
 from tapestry.runs.kinds.continuous.late.grow_side import clean, keep
-from tapestry.runs.kinds.continuous.late.late import Late
+from tapestry.runs.kinds.continuous.late.late import Late, count_nulls
 from tapestry.runs.kinds.continuous.late.scans import Examination, RowCounts, SourceReading
 from tapestry.runs.kinds.continuous.late.side import Side, read_side, side_name
-from tapestry.runs.kinds.continuous.late.since_last_run import AskingRun, PinnedSource, Rules, Since
+from tapestry.runs.kinds.continuous.late.since_last_run import AskingRun, PinnedSource, Since
 from tapestry.runs.sources.committed import refuse_lost_times, untold
-from tapestry.runs.sources.describe import DeltaSource, arrival_column, arrival_sql
+from tapestry.runs.sources.describe import DeltaSource, arrival_column
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.remember import Remember, look
 from tapestry.runs.sources.rewrites import (
@@ -40,7 +40,11 @@ from tapestry.words import counted
 
 
 def examine(
-    session: Session, source: PinnedSource, run: AskingRun, rules: Rules, remember: Remember = look
+    session: Session,
+    source: PinnedSource,
+    run: AskingRun,
+    rules: ContinuousConfig,
+    remember: Remember = look,
 ) -> Examination:
     """Examine one source for a run (semantics, section 3).
 
@@ -55,7 +59,7 @@ def examine(
     if column is None:
         if last_pin is None or tau is None:
             return Examination(True, plain_scan(table, pin, None))
-        since = Since(session, table, None, last_pin, pin, tau, rules, source.stored)
+        since = Since(session, table, None, last_pin, pin, tau, rules)
         return _static_source(since, source.looks_back)
     name = side_name(run.target, table.name)
     side = Side(name, run.generation, run.n, uuid4().hex, run.failed)
@@ -69,14 +73,14 @@ def examine(
         refuse_lost_times(table, None if last_pin is None else last_pin.table_id)
     if last_pin is None or tau is None:
         key = ("nulls", table.name, column, pin)
-        nulls = remember(key, lambda: _count_nulls(session, table, pin, column))
+        nulls = remember(key, lambda: count_nulls(session, table, pin.version, column))
         if nulls and table.commits is not None:
             raise untold(table, nulls)
         return _first_read(table, pin, column, side, nulls)
     if last_pin == pin:
         found = _as_it_was(table, pin, column, side, source.looks_back)
     else:
-        since = Since(session, table, column, last_pin, pin, tau, rules, source.stored)
+        since = Since(session, table, column, last_pin, pin, tau, rules)
         found = _since(since, column, side, source.looks_back, remember)
     return _undated(found, table) if run.rewound else found
 
@@ -191,13 +195,6 @@ def late_warning(since: Since, late: Late) -> tuple[str, ...]:
     return (f"{text}; they count as arrived just after {since.tau:%Y-%m-%d %H:%M:%S.%f} UTC",)
 
 
-def _count_nulls(session: Session, table: DeltaSource, pin: Pin, column: Column) -> int:
-    """Return how many rows have no ts; file statistics exclude every file without such rows."""
-    relation = table.at(pin.version)
-    rows = session.rows(f"SELECT count(*) FROM {relation} WHERE {arrival_sql(column)} IS NULL")
-    return int(rows[0][0])
-
-
 def null_warning(table: DeltaSource, column: Column | None, rows: int) -> tuple[str, ...]:
     """Warn of rows that will never be visible."""
     if column is None or not rows:
@@ -225,10 +222,6 @@ def _static_source(since: Since, looks_back: bool) -> Examination:
         except Exception as error:
             why = error
     if found is None:
-        if since.stored is not None and since.stored.same_as(
-            fingerprint(since.session, since.table, since.pin.version, None, None)
-        ):
-            return Examination(True, scan)
         if rule == "refresh":
             return Examination(True, scan, refresh=True)
         raise incomparable(since, commits or (), why)

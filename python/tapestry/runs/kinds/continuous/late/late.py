@@ -2,7 +2,7 @@
 
 It uses the first means that the source has (semantics, section 3): row tracking; the files added
 since the last pin, most of them excluded by their statistics; the difference of the two versions as
-bags; a stored count of rows with ts <= τ.
+bags.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tapestry.errors import SourceHistoryGone
 from tapestry.instants import at_or_after
 from tapestry.quoting import strings, timestamp
-from tapestry.runs.kinds.continuous.late.fingerprints import fingerprint
+from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.late.since_last_run import Since
 from tapestry.runs.sources.contents import (
     column_list,
@@ -22,7 +22,7 @@ from tapestry.runs.sources.contents import (
     key_names,
     named_keys,
 )
-from tapestry.runs.sources.describe import arrival_sql
+from tapestry.runs.sources.describe import DeltaSource, arrival_sql
 from tapestry.runs.sources.history import NAMES, SourceCommit
 from tapestry.runs.sources.rewrites import Versions, columns_at, compare
 from tapestry.runs.sources.stretches import SEGMENTS, stretches_of
@@ -128,7 +128,8 @@ def _counted(since: Since, means: str, rows: str, nulls: int) -> Late:
     count, graves, least = since.session.rows(
         f"SELECT count(*), count_if({grave}), unix_micros(min(_tap_arr)) FROM ({rows})"
     )[0]
-    return Late(int(count), int(graves), nulls, _optional(least), contents, means)
+    least = None if least is None else int(least)
+    return Late(int(count), int(graves), nulls, least, contents, means)
 
 
 def _by_bags(since: Since, commits: Sequence[SourceCommit], low: int | None, nulls: int) -> Late:
@@ -147,7 +148,7 @@ def _by_bags(since: Since, commits: Sequence[SourceCommit], low: int | None, nul
         )
         found = compare(since.session, versions, since.tau, since.grave_until)
     except Exception as error:
-        return by_stored(since, nulls, error)
+        raise cannot_tell(since, error) from error
     contents = late_contents(since, versions)
     return Late(found.late, found.grave, nulls, found.least, contents, "bags")
 
@@ -160,31 +161,16 @@ def late_contents(since: Since, versions: Versions) -> str:
     )
 
 
-def by_stored(since: Since, nulls: int, error: Exception | None) -> Late:
-    """Find late rows by the last means: the stored count of rows with ts <= τ.
-
-    Raises SourceHistoryGone when there is none, or when it has changed. With row tracking a changed
-    count can still be explained: if as many old rows are there as were stored, none vanished, and
-    the others are the late ones.
-    """
-    table, version = since.table, since.pin.version
-    if since.stored is not None:
-        now = fingerprint(since.session, table, version, since.arrival, since.tau)
-        if now.same_as(since.stored):
-            return Late(nulls=nulls, means="stored count")
-        if table.row_tracking and since.last.table_id == since.pin.table_id:
-            old = f"_tap_s._metadata.row_commit_version <= {since.last.version}"
-            rows = _rows(since, version, old, None)
-            if int(since.session.rows(f"SELECT count(*) FROM ({rows})")[0][0]) == since.stored.rows:
-                new = f"_tap_s._metadata.row_commit_version > {since.last.version}"
-                return _counted(since, "row tracking", _rows(since, version, new, None), nulls)
-    raise SourceHistoryGone(
-        f"what came late to {table.name} since version {since.last.version} cannot be told:"
+def cannot_tell(since: Since, why: Exception | None = None) -> SourceHistoryGone:
+    """Return the error where no means can tell which rows came late."""
+    name = since.table.name
+    return SourceHistoryGone(
+        f"what came late to {name} since version {since.last.version} cannot be told:"
         " its log or old files are gone",
-        where=table.name,
-        hint=f"{to_read_again(table.name, error)}set delta.enableRowTracking on it or run before"
+        where=name,
+        hint=f"{to_read_again(name, why)}set delta.enableRowTracking on it or run before"
         " its retention ends; now build the model again with --full-refresh",
-    ) from error
+    )
 
 
 def _new_nulls(since: Since, commits: Sequence[SourceCommit]) -> int:
@@ -193,20 +179,18 @@ def _new_nulls(since: Since, commits: Sequence[SourceCommit]) -> int:
     known = [count for count in counts if count is not None]
     if len(known) == len(counts):
         return sum(known)
-    before = _count_nulls(since, since.last.version)
-    now = None if before is None else _count_nulls(since, since.pin.version)
-    return 0 if before is None or now is None else now - before
-
-
-def _count_nulls(since: Since, version: int) -> int | None:
-    """Return how many rows of a version have no ts; None when it cannot be read any more."""
-    arrival = _arrival(since)
+    arrival, versions = _arrival(since), (since.last.version, since.pin.version)
     try:
-        rows = since.session.rows(
-            f"SELECT count(*) FROM {since.table.at(version)} WHERE {arrival_sql(arrival)} IS NULL"
-        )
+        before, now = (count_nulls(since.session, since.table, v, arrival) for v in versions)
     except Exception:
-        return None
+        return 0  # one of them cannot be read any more
+    return now - before
+
+
+def count_nulls(session: Session, table: DeltaSource, version: int, arrival: Column) -> int:
+    """Return how many rows have no ts; file statistics exclude every file without such rows."""
+    relation = table.at(version)
+    rows = session.rows(f"SELECT count(*) FROM {relation} WHERE {arrival_sql(arrival)} IS NULL")
     return int(rows[0][0])
 
 
@@ -214,7 +198,3 @@ def _arrival(since: Since) -> Column:
     if since.arrival is None:
         raise ValueError("a static source has no late rows")
     return since.arrival
-
-
-def _optional(value: object) -> int | None:
-    return None if value is None else int(str(value))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from tapestry.names import ARRIVAL, ROW_ID
 from tapestry.quoting import identifier
 from tapestry.runs.kinds.continuous.late.scans import SourceReading
+from tapestry.runs.kinds.continuous.late.side import not_late
 from tapestry.runs.memories.definition import (
     MemoryDefinition,
     MemorySide,
@@ -36,7 +37,7 @@ def scan_with_late(
         in_time, behind = (_named(prefix, side, arm) if arm else "" for arm in arms)
         timely.append(in_time)
         late.append(behind)
-        known.append(reading.not_late(side.table.columns, prefix))
+        known.append(not_late(side.table.columns, reading.side, prefix))
     first, second = (
         f"{arrival_sql(arrival_beside(*one), '_tap_s')} AS {one[0]}{ARRIVAL}"
         for one in wanted.placed

@@ -7,7 +7,6 @@ the kept table. Predicates go down into both arms, on the arrival too: in the fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -63,15 +62,11 @@ class SourceReading:
         columns, pin, side = table.columns, self.pin, self.side
         rows = (
             f"SELECT {column_list(columns, '_tap_s')}, {row_id(table, '_tap_s')} AS {ROW_ID}"
-            f" FROM {table.at(pin.version)} AS _tap_s WHERE {self.not_late(columns)}"
+            f" FROM {table.at(pin.version)} AS _tap_s WHERE {not_late(columns, side)}"
         )
         names, arrival = column_list(columns), arrival_sql(self.arrival)
         timely = f"SELECT {names}, {arrival} AS {ARRIVAL}, {ROW_ID} FROM ({rows})"
         return timely, side.rows(columns) if side.live else ""
-
-    def not_late(self, columns: Sequence[Column], prefix: str = "") -> str:
-        """Return the condition on columns of these names that their content never came late."""
-        return not_late(columns, self.side, prefix)
 
 
 def scan_as_left(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Protocol
+from datetime import datetime
 
 from tapestry.instants import MICRO
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.late.fingerprints import Fingerprint
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin
 from tapestry.sql.catalog import Column
@@ -44,8 +43,6 @@ class PinnedSource:
     looks_back
         A row that is gone still decides which answers are new (``Rewriting.looks_back_at``), so it
         is kept with its end.
-    stored
-        The source's fingerprint of the rows with ts <= τ, where it kept one.
     """
 
     table: DeltaSource
@@ -53,26 +50,6 @@ class PinnedSource:
     last_pin: Pin | None
     pin: Pin
     looks_back: bool = False
-    stored: Fingerprint | None = None
-
-
-class Rules(Protocol):
-    """The keys of a model's configuration about late rows and rewritten sources."""
-
-    @property
-    def late_rows(self) -> str:
-        """``deliver``, ``warn`` or ``fail``."""
-        ...
-
-    @property
-    def late_after(self) -> timedelta:
-        """The lateness from which on ``warn`` and ``fail`` take effect."""
-        ...
-
-    @property
-    def on_source_rewrite(self) -> str:
-        """``fail``, ``deletes_ok`` or ``refresh``."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -85,8 +62,7 @@ class Since:
     last: Pin
     pin: Pin
     tau: datetime
-    rules: Rules
-    stored: Fingerprint | None = None
+    rules: ContinuousConfig
 
     @property
     def late_arrival(self) -> datetime:
