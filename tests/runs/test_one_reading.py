@@ -16,9 +16,9 @@ from tests.runs.fake_world import TARGET, FakeWorld, at
 from tapestry.names import ROW_ID
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.after import preview
-from tapestry.runs.kinds.continuous.kind import explain
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.continuous.window.question import question_of
+from tapestry.runs.kinds.registry import kind_called
 from tapestry.runs.protocol.claiming import first_row
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.sources.describe import DeltaSource
@@ -98,7 +98,9 @@ def test_every_pass_over_a_text_runs_once(
         assert question_of(model, query, row, scans) is not None
         assert Definition.read(text, query.relations.catalog, scans).reads
         static_answer(text, query.relations.catalog, at(10), scans)
-        explained = explain(world.session, model, invocation, stored=False)
+        explained = kind_called("continuous").explain(
+            world.session, model, invocation, stored=False
+        )
     assert explained.refusal is None
     assert explained.steps
     assert calls == Counter(dict.fromkeys(READ, 1) | {"parse": texts})

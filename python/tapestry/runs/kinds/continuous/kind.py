@@ -48,25 +48,22 @@ class Continuous:
         self, session: Session, model: Model, invocation: Invocation, stored: bool
     ) -> Explained:
         """Return the steps of the rewriting, and what the next run would read."""
-        return explain(session, model, invocation, stored)
+        config: ContinuousConfig = model.config.own
+        steps: list[Step] = []
+        try:
+            relations = read_relations(
+                session, model.sql, model, invocation.pins, invocation.time_zone
+            )
+            begin = config.begin
+            rewriting = rewritten(model.sql, relations.catalog, model, invocation, begin, steps)
+            steps = list(rewriting.trace)
+            looked_at = preview(session, model, invocation, stored)
+        except Refusal as refusal:
+            return Explained(tuple(steps), refusal)
+        return Explained(tuple(steps), None, looked_at)
 
     def audit(
         self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
     ) -> Audited:
         """Check the table against the definition, over what its newest run read."""
         return audit(session, model, invocation, level, turn_number)
-
-
-def explain(session: Session, model: Model, invocation: Invocation, stored: bool) -> Explained:
-    """Rewrite the query as a run does, and look at what the run would read."""
-    config: ContinuousConfig = model.config.own
-    steps: list[Step] = []
-    try:
-        relations = read_relations(session, model.sql, model, invocation.pins, invocation.time_zone)
-        begin = config.begin
-        rewriting = rewritten(model.sql, relations.catalog, model, invocation, begin, steps)
-        steps = list(rewriting.trace)
-        looked_at = preview(session, model, invocation, stored)
-    except Refusal as refusal:
-        return Explained(tuple(steps), refusal)
-    return Explained(tuple(steps), None, looked_at)

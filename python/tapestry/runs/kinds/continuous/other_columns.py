@@ -6,7 +6,7 @@ before. This includes a `*` that stands for more columns than it did.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -40,13 +40,9 @@ class OtherColumns:
         >>> OtherColumns(("w", "x"), ("y",)).told
         'new columns w, x; y no longer there'
         """
-        return told(self.new, self.gone)
-
-
-def told(new: Sequence[str], gone: Sequence[str]) -> str:
-    """Return added and removed columns in words."""
-    parts = [f"new column{'s' * (len(new) > 1)} {', '.join(new)}"] * bool(new)
-    return "; ".join(parts + [f"{', '.join(gone)} no longer there"] * bool(gone))
+        new, gone = self.new, self.gone
+        parts = [f"new column{'s' * (len(new) > 1)} {', '.join(new)}"] * bool(new)
+        return "; ".join(parts + [f"{', '.join(gone)} no longer there"] * bool(gone))
 
 
 def other_columns(canonical: str, query: Query) -> OtherColumns | None:

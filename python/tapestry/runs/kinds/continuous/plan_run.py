@@ -16,9 +16,7 @@ from tapestry.runs.kinds.continuous.horizons import horizons
 from tapestry.runs.kinds.continuous.other_columns import other_columns, refuse_changed_columns
 from tapestry.runs.kinds.continuous.planning import Planning, bounded
 from tapestry.runs.kinds.continuous.query import Query, query_changed
-from tapestry.runs.kinds.continuous.window.sources_of_run import (
-    as_read_by,
-)
+from tapestry.runs.kinds.continuous.window.sources_of_run import as_read_by
 from tapestry.runs.protocol.claiming import following_row
 from tapestry.runs.protocol.finish_rewind import finish
 from tapestry.runs.protocol.plan import CloseRun, Decided, Leftover, Nothing, Plan, Planned, Told
@@ -66,9 +64,8 @@ class Decision(Planning):
         if found is not None:
             refuse_changed_columns(model, found, row, query)
             if not (found.new or found.gone):
-                return begins(
-                    row
-                ).begin  # in another order: rows are inserted by the columns' names
+                # In another order: rows are inserted by the columns' names.
+                return begins(row).begin
         elif rule == "fail":
             raise query_changed(model, row.after.canonical, query)
         return row.after.t if begin is None or begin < row.after.t else begin

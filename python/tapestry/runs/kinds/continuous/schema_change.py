@@ -22,7 +22,7 @@ from tapestry.runs.engine.column_types import (
 )
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.config import ContinuousConfig
-from tapestry.runs.kinds.continuous.other_columns import DO, told
+from tapestry.runs.kinds.continuous.other_columns import DO, OtherColumns
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.spark_reads import types_of
@@ -62,9 +62,10 @@ def reconcile(
     new = [column for column in columns if column.lower() not in there]
     gone = sorted(set(there) - {column.lower() for column in columns})
     rule = config.on_schema_change
+    found = OtherColumns(tuple(new), tuple(gone))
     if rule == "fail" and (new or (gone and changed)):
         raise QueryChanged(
-            f"the query has other columns than the table of {model.name}: {told(new, gone)}",
+            f"the query has other columns than the table of {model.name}: {found.told}",
             where=model.file,
             hint=DO,
         )

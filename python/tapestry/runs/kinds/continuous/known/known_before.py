@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tapestry.names import MATCHED_AT
-from tapestry.quoting import timestamp
+from tapestry.quoting import identifiers, timestamp
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.config import ContinuousConfig
@@ -21,7 +21,7 @@ from tapestry.runs.kinds.continuous.known.group_states import (
     keeps_groups,
     without_groups,
 )
-from tapestry.runs.kinds.continuous.known.published_rows import listed, no_rows, published_rows
+from tapestry.runs.kinds.continuous.known.published_rows import no_rows, published_rows
 from tapestry.runs.kinds.continuous.late.scans import Examination
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.window.new_answers import KnownHashes
@@ -125,4 +125,4 @@ def known_answers(
         return KnownAnswers(rows)
     assert begin is not None
     after = f"{MATCHED_AT} > {timestamp(begin)}"
-    return KnownAnswers(f"(SELECT {listed(columns)} FROM {rows} WHERE {after})", changed)
+    return KnownAnswers(f"(SELECT {identifiers(columns)} FROM {rows} WHERE {after})", changed)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tapestry.names import MATCHED_AT
-from tapestry.quoting import identifier, relation_name
+from tapestry.quoting import identifier, identifiers, relation_name
 from tapestry.runs.checks.rejected import before_run, rejected_name
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.own_tables import exists
@@ -38,14 +38,14 @@ def published_rows(
         if {column.lower() for column in columns} <= known:
             at = f" VERSION AS OF {version}" if name == row.model and version >= 0 else ""
             parts.append(
-                f"SELECT {listed(columns)} FROM {relation_name(name)}{at} WHERE {condition}"
+                f"SELECT {identifiers(columns)} FROM {relation_name(name)}{at} WHERE {condition}"
             )
     return f"({' UNION ALL '.join(parts)})" if parts else ""
 
 
 def published_up_to(session: Session, row: StateRow, columns: Sequence[str]) -> str:
     """Return the target's rows after a run, and those that an expectation kept out of it."""
-    listed_columns = listed([*columns, MATCHED_AT])
+    listed_columns = identifiers([*columns, MATCHED_AT])
     parts = [f"SELECT {listed_columns} FROM {relation_name(row.model)}"]
     condition = before_run(session, replace(row, identity=replace(row.identity, n=row.n + 1)))
     if condition is not None:
@@ -67,8 +67,3 @@ def no_rows(columns: Sequence[str]) -> str:
     """Return a relation with these columns, and no row."""
     nothing = ", ".join(f"NULL AS {identifier(name)}" for name in columns)
     return f"(SELECT {nothing} WHERE false)"
-
-
-def listed(columns: Sequence[str]) -> str:
-    """Return columns in backticks, separated by commas."""
-    return ", ".join(identifier(column) for column in columns)

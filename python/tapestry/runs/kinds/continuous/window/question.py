@@ -100,17 +100,6 @@ def refuse_own_names(model: Model, query: Query) -> None:
         )
 
 
-def begun(session: Session, question: Question | None) -> Question | None:
-    """Return the question with the begin of time, which is looked for once in a generation.
-
-    Rows that come after a run at τ arrive after τ, so that the earliest arrival stays the earliest.
-    """
-    if question is None or begins(question.row).began is not None:
-        return question
-    began = begin_of_time(question.definition, session.rows, question.row.after.t)
-    return replace(question, row=time_begins(question.row, began))
-
-
 def ripened(session: Session, question: Question | None) -> Question | None:
     """Return the question with the ranges of rows that became ripe in the window of its run."""
     if question is None or not question.of_a_part:
@@ -162,20 +151,16 @@ def _types_in(value: exp.Expr) -> Iterator[exp.DataType]:
         yield from value.type.find_all(exp.DataType)
 
 
-def not_verified(model: Model, query: Query) -> tuple[str, ...]:
-    """Return the warning that a model's runs are not verified though they should be."""
-    column = incomparable(query)
-    if model.config.verify == "off" or not column:
-        return ()
-    return (f"its runs are not verified: {not_comparable(column)}",)
-
-
 def said_of(model: Model, query: Query) -> tuple[str, ...]:
     """Return warnings on a query: it is not verified, or its answers are rarely intended."""
     config: ContinuousConfig = model.config.own
-    running = query.rewriting.running_values
-    wanted = config.running_values == "wanted"
-    return (*not_verified(model, query), *([running] if running and not wanted else []))
+    column, running = incomparable(query), query.rewriting.running_values
+    said = []
+    if column and model.config.verify != "off":
+        said.append(f"its runs are not verified: {not_comparable(column)}")
+    if running and config.running_values != "wanted":
+        said.append(running)
+    return tuple(said)
 
 
 def not_comparable(column: str) -> str:
@@ -216,10 +201,16 @@ def began(
 ) -> tuple[Question | None, StateRow]:
     """Return the question and the row of a run, both with the instant at which time began.
 
-    Without a question that instant is not needed: the row stays as it is.
+    It is looked for once in a generation: rows that come after a run at τ arrive after τ, so that
+    the earliest arrival stays the earliest. Without a question that instant is not needed: the row
+    stays as it is.
     """
-    question = begun(session, question)
-    return question, row if question is None else question.row
+    if question is None:
+        return None, row
+    if begins(question.row).began is None:
+        instant = begin_of_time(question.definition, session.rows, question.row.after.t)
+        question = replace(question, row=time_begins(question.row, instant))
+    return question, question.row
 
 
 def held(
