@@ -12,7 +12,7 @@ from tests.killed import end_leases, killed_at
 from tests.spark.rule_world import FEED, Rules
 
 from tapestry.errors import ActionFailed, ConfigurationError
-from tapestry.runs.kinds.action import wave_of_round
+from tapestry.runs.kinds.action import claimed_batches
 from tapestry.runs.protocol import crash
 
 pytestmark = pytest.mark.more
@@ -113,7 +113,7 @@ def test_a_wave_that_was_killed(
     put(world, "(1, 1), (2, 2), (3, 3)")
     with monkeypatch.context() as patch:
         if closed:
-            patch.setattr(wave_of_round.WaveOfRound, "tried", lambda *_: False)
+            patch.setattr(claimed_batches.ClaimedBatches, "tried", lambda *_: False)
         with killed_at(point):
             world.now(action)
     end_leases(monkeypatch)
@@ -125,14 +125,14 @@ def test_a_wave_that_was_killed(
 def test_a_wave_that_landed_and_seemed_to_fail(
     world: Rules, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    action, land = keyed(world), wave_of_round.land
+    action, land = keyed(world), claimed_batches.land
 
     def lost(session: Any, how: Any, statement: Any) -> None:
         land(session, how, statement)
         if how.name.endswith("w1") and "closed" not in how.note:
             raise ConnectionError("no answer")
 
-    monkeypatch.setattr(wave_of_round, "land", lost)
+    monkeypatch.setattr(claimed_batches, "land", lost)
     put(world, "(1, 1), (2, 2)")
     assert str(world.now(action)) == "2 batches of 2 firings"
     assert sums(world) == world.rows(SUMS)

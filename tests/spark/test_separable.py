@@ -10,7 +10,7 @@ from tests.spark.python_world import PythonActions
 from tests.spark.rule_world import FEED
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.kinds.action import wave_of_round
+from tapestry.runs.kinds.action import claimed_batches
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.crash import ACTION_POINTS
 
@@ -111,14 +111,14 @@ def test_killed_at_every_point(
 def test_a_wave_that_landed_and_seemed_to_fail(
     world: PythonActions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    action, call = action_of(world), wave_of_round.WaveOfRound.call
+    action, call = action_of(world), claimed_batches.ClaimedBatches.call
     rule = begun(world, action)
 
     def lost(*arguments: Any) -> None:
         call(*arguments)
         raise ConnectionError("no answer")
 
-    monkeypatch.setattr(wave_of_round.WaveOfRound, "call", lost)
+    monkeypatch.setattr(claimed_batches.ClaimedBatches, "call", lost)
     world.do("insert into {s}.t values (1, 1), (2, 2)")
     world.now(rule)
     world.now(action)

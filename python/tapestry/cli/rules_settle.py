@@ -14,10 +14,10 @@ from tapestry.errors import ConfigurationError
 from tapestry.instants import now_utc
 from tapestry.quoting import identifier
 from tapestry.runs.kinds.action.config import BY_CLOCK, config_of
+from tapestry.runs.kinds.action.kind import Perform
 from tapestry.runs.kinds.action.perform import BatchRound
-from tapestry.runs.kinds.action.plan_run import Perform
 from tapestry.runs.kinds.action.queue import queue_of
-from tapestry.runs.kinds.action.statement import bound_names, bound_rows
+from tapestry.runs.kinds.action.statement import bound_names, bound_rows, refuse_gone
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.tables.action_batch import DEAD, DROPPED, REPLAYED, ActionBatch, ActionLife
 from tapestry.runs.tables.batches import BatchesOfAction
@@ -41,7 +41,7 @@ def shown_batch(manifest: Manifest, named: str, limit: int) -> dict[str, Any]:
         if batch is None:
             raise _no_batch(named, "the action has none of that number")
         rules = list(queue_of(opened.session, run.model, opened.invocation).rules)
-        run.refuse_gone(rules, batch)
+        refuse_gone(rules, batch)
         tables = {}
         for name in bound_names(rules):
             select = bound_rows(batch, rules, run.config, name)

@@ -202,9 +202,11 @@ def with_keys(outer: OuterArm) -> OuterArm:
     """Return the arm with the key as an additional column; constant if its answers count by
     value.
     """
-    if isinstance(outer, Lifted):
-        return outer
-    return with_blocks(outer, lambda block: replace(block, select=block.select + block.keys))
+
+    def with_key(block: Block) -> Block:
+        return replace(block, select=block.select + block.keys)
+
+    return outer if isinstance(outer, Lifted) else with_blocks(outer, with_key)
 
 
 def evaluated(outer: OuterArm) -> tuple[Evaluated, ...]:

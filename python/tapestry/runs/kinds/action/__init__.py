@@ -6,7 +6,8 @@
     statement    the author's SQL with the rows of a batch in it
     python_text, python_call, returned_rows, within, current_batch
                  a function in Python: its text, a call, what it returns, its deadline, its batch
-    perform      claim, execute, done: a round
+    perform, claimed_batches
+                 claim, execute, done: a round
 
 A batch is a cut: of each rule, the commits after one version up to another. No row of a queue is
 ever moved or updated (rules, section 7; STRIP, section 2, unique transactions).

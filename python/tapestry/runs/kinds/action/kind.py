@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tapestry.errors import ConfigurationError, NotRunYet
@@ -12,7 +13,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import KEYS, config_of
 from tapestry.runs.kinds.action.explain import explain_action
-from tapestry.runs.kinds.action.plan_run import Perform
+from tapestry.runs.kinds.action.perform import BatchRound
 from tapestry.runs.kinds.action.python_call import parts_of, targets_of
 from tapestry.runs.kinds.action.statement import names_said
 from tapestry.runs.kinds.action.statement_target import refuse_other_statements
@@ -20,8 +21,37 @@ from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.protocol.kind import Explained
-from tapestry.runs.protocol.plan import Plan
+from tapestry.runs.protocol.outcome import Outcome
+from tapestry.runs.protocol.plan import OwnRun, Plan, Told
 from tapestry.sql import Catalog
+
+
+@dataclass(frozen=True)
+class Perform(OwnRun):
+    """The next run of an action, which carries itself out.
+
+    anew
+        A life of its own begins: waiting batches are dropped.
+    at_once
+        Batches that are not released yet, or wait for their next attempt, are due, too.
+    """
+
+    model: Model
+    anew: bool = False
+    told: Told = field(default_factory=Told)
+    at_once: bool = False
+
+    @property
+    def main(self) -> str:
+        """The author's text."""
+        return self.model.sql
+
+    def carry_out(self, session: Session, invocation: Invocation) -> Outcome:
+        """Execute the batches that are due.
+
+        Raises ActionFailed where one of them is dead now, after all others have been executed.
+        """
+        return BatchRound(session, self.model, invocation, self.at_once).run(self.anew)
 
 
 class Action:

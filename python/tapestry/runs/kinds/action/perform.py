@@ -12,23 +12,23 @@ lease is over, and what has landed is skipped (rules, section 7).
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache, partial
 from time import monotonic
-from typing import Any
 from uuid import uuid4
 
-from tapestry.errors import ActionFailed, RuleLoop
-from tapestry.instants import LAST, micros, now_utc
+from tapestry.errors import ActionFailed
+from tapestry.instants import LAST, now_utc
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session, planned_once
 from tapestry.runs.kinds.action.baselines import Baselines, unheld_rules
+from tapestry.runs.kinds.action.claimed_batches import ClaimedBatches
 from tapestry.runs.kinds.action.config import ActionConfig, config_of
-from tapestry.runs.kinds.action.landing import FOREVER, DerivedTargets, Landing, apart, land
+from tapestry.runs.kinds.action.landing import FOREVER, DerivedTargets
 from tapestry.runs.kinds.action.lives import LivesOfAction
-from tapestry.runs.kinds.action.python_call import FunctionCall, parts_of, targets_of
+from tapestry.runs.kinds.action.python_call import parts_of, targets_of
 from tapestry.runs.kinds.action.rules_read import (
     RuleRead,
     blocks_key,
@@ -37,15 +37,9 @@ from tapestry.runs.kinds.action.rules_read import (
     rules_that_ran,
     split_by,
 )
-from tapestry.runs.kinds.action.statement import (
-    ActionStatement,
-    bound_names,
-    bound_rows,
-    said_of,
-)
 from tapestry.runs.kinds.action.waiting import WaitingFirings
-from tapestry.runs.kinds.action.wave_of_round import WaveOfRound, together_or_not
-from tapestry.runs.kinds.action.written import StatementsOfBatch, say_what_is_written
+from tapestry.runs.kinds.action.waves import in_waves, together_or_not
+from tapestry.runs.kinds.action.written import say_what_is_written
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol import crash
 from tapestry.runs.protocol.outcome import Outcome
@@ -60,10 +54,9 @@ from tapestry.runs.tables.action_batch import (
     BatchEvent,
 )
 from tapestry.runs.tables.batches import BatchesOfAction, batches_table
-from tapestry.words import counted, without_stack
+from tapestry.words import counted
 
 logger = logging.getLogger(__name__)
-LONGEST_BACKOFF = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
@@ -128,7 +121,7 @@ class BatchRound:
         say_what_is_written(self.session, self.model, self.invocation, rules, parts, written)
         if held_up(self.session, self.model, self.invocation, rules, written):
             return Performed("nothing", None, None)
-        together = cache(partial(together_or_not, self, rules, parts))
+        together = cache(partial(together_or_not, self.session, self.model, rules, parts))
         if self.config.together == "true":
             together()  # where it is not, that is an error, whether anything is due or not
         spent = self.lives(rules).spent_rows(self.waiting(life, rules))
@@ -144,14 +137,15 @@ class BatchRound:
         blocking = self.blocking(opened, rules)
         if not again and not due:
             return self.told([], blocking)
-        one = WaveOfRound(self, life, rules, parts, together())
-        new = self.claimed(one, due, standing.rounds)
+        new = self.claimed(life, due, standing.rounds, together() is not None)
         if not again and not new:
             return self.told([], blocking)
         crash.point("batches_claimed")
         until = monotonic() + (self.config.timeout.total_seconds() or FOREVER)
-        in_order = one.in_order(lambda batch: self.execute(life, rules, parts, batch), until)
-        ended = in_order.execute([*again, *new], [*opened, *new])
+        claimed = ClaimedBatches(
+            self.session, self.model, self.invocation, self.targets, life, rules, parts, together()
+        )
+        ended = claimed.in_order(until).execute([*again, *new], [*opened, *new])
         for name in written:
             self.invocation.pins.left.add(name)
         crash.point("batches_executed")
@@ -239,17 +233,21 @@ class BatchRound:
         return waiting.due(by, most + 1, self.held(opened, waiting.rules))
 
     def claimed(
-        self, one: WaveOfRound, due: Sequence[ActionBatch], rounds: int
+        self, life: ActionLife, due: Sequence[ActionBatch], rounds: int, together: bool
     ) -> list[ActionBatch]:
         """The batches, claimed by this run after so many rounds; none where another process was
-        faster."""
+        faster.
+
+        ``together``: they are executed in waves.
+        """
         if not due:
             return []
         m = rounds + 1
         event = self.leased(1, now_utc(), uuid4().hex)
-        numbered = (replace(batch, m=m, i=i, event=event) for i, batch in enumerate(due, start=1))
-        taken = one.in_waves(list(numbered))
-        return taken if self.batches.claim_round(one.life, taken) else []
+        taken = [replace(batch, m=m, i=i, event=event) for i, batch in enumerate(due, start=1)]
+        if together:
+            taken = in_waves(taken, self.config.max_depth)
+        return taken if self.batches.claim_round(life, taken) else []
 
     def held(self, opened: Sequence[ActionBatch], rules: Sequence[RuleRead]) -> set[str]:
         """Return the keys of batches that are not over: later batches of these keys wait."""
@@ -263,92 +261,6 @@ class BatchRound:
         """Return the dead batches behind which rows of their keys wait."""
         dead = [one for one in opened if one.event.what == DEAD and one.key is not None]
         return dead if blocks_key(self.config, rules) else []
-
-    def execute(
-        self,
-        life: ActionLife,
-        rules: Sequence[RuleRead],
-        parts: Sequence[ActionStatement],
-        batch: ActionBatch,
-    ) -> ActionBatch:
-        """Execute a batch; return it with its outcome."""
-        began = monotonic()
-        try:
-            self.refuse_loop(batch)
-            self.refuse_gone(rules, batch)
-            self.statements(life, rules, parts, batch)
-        except Exception as error:
-            return self.failed(batch, error, monotonic() - began)
-        return batch.became(DONE, now_utc(), monotonic() - began)
-
-    def failed(self, batch: ActionBatch, error: Exception, seconds: float) -> ActionBatch:
-        """Return a failed batch: it is tried again later, or it is dead."""
-        said, event = without_stack(str(error)), batch.event
-        logger.warning("%s: batch %s failed: %s", self.model.name, batch.place, said)
-        if isinstance(error, RuleLoop):  # dead without an attempt
-            batch = replace(batch, event=replace(event, attempt=event.attempt - 1))
-            return batch.became(DEAD, now_utc(), seconds, said)
-        if event.attempt >= self.config.attempts:
-            return batch.became(DEAD, now_utc(), seconds, said)
-        wait = min(self.config.backoff * 2 ** min(event.attempt - 1, 20), LONGEST_BACKOFF)
-        again_at = self.invocation.clock.instant + wait
-        return batch.became(FAILED, now_utc(), seconds, said, again_at)
-
-    def refuse_loop(self, batch: ActionBatch) -> None:
-        """Raise RuleLoop for a batch at the end of too long a chain of commits of actions."""
-        if batch.depth > self.config.max_depth:
-            raise RuleLoop(
-                f"the commit that triggered it is the {batch.depth}th in a chain of commits of"
-                " actions, each of which triggered the next",
-                hint="let a condition end the chain, or raise max_depth; then replay the batch",
-            )
-
-    def statements(
-        self,
-        life: ActionLife,
-        rules: Sequence[RuleRead],
-        parts: Sequence[ActionStatement],
-        batch: ActionBatch,
-    ) -> None:
-        """Execute the statements of a batch, each in a session of its own settings."""
-        rows = {name: bound_rows(batch, rules, self.config, name) for name in bound_names(rules)}
-        name = f"{life.id}:{batch.first_place.replace('/', ':')}"
-        said = said_of(batch, self.config, life.idempotency_key(name))
-        note = self.note(life, [batch], batch.place)
-        if not parts:
-            call = FunctionCall(self.model, rules, batch, said)
-            self.call_function(call, self.landing(f"{name}:1", note))
-        again = StatementsOfBatch(self.session, self.model, self.invocation, rules, batch)
-        for number, part in enumerate(parts, start=1):
-            how = self.landing(f"{name}:{number}", note)
-            land(self.session, how, again.executed(part, rows, said))
-
-    def call_function(self, call: FunctionCall, how: Landing) -> None:
-        """Call a function in Python, and write what it returns."""
-        there = partial(self.targets.refuse_built_anew, self.session)
-        call.execute(how, partial(apart, self.session, how.beside), there)
-
-    def note(self, life: ActionLife, batches: Sequence[ActionBatch], place: str) -> dict[str, Any]:
-        """Return the note of a commit of batches, for rules that look at its table."""
-        depth = max(one.depth for one in batches) + 1
-        t = micros(self.invocation.clock.instant)
-        said = {"action": life.action, "batch": f"{life.id}/{place}", "depth": depth, "t": t}
-        return {**said, **self.targets.note}
-
-    def landing(self, name: str, note: Mapping[str, Any]) -> Landing:
-        """Return how a statement lands; raise ActionFailed where a table was built anew."""
-        self.targets.refuse_built_anew(self.session)
-        return Landing(f"tapestry.{self.model.relation}:{name}", note, self.config.timeout)
-
-    def refuse_gone(self, rules: Sequence[RuleRead], batch: ActionBatch) -> None:
-        """Raise where the rows of a batch were removed with the former table of a rule."""
-        there = {rule.relation: rule.generation for rule in rules}
-        for relation, cut in batch.cut.items():
-            if there.get(relation) != cut.generation:
-                raise ActionFailed(
-                    f"{relation} was built again: the rows of this batch went with its table",
-                    hint="nothing is left to be done: drop the batch",
-                )
 
     def told(self, ended: Sequence[ActionBatch], blocking: Sequence[ActionBatch]) -> Performed:
         """Return the outcome of the run.

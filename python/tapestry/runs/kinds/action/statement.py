@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from tapestry.errors import ConfigurationError
+from tapestry.errors import ActionFailed, ConfigurationError
 from tapestry.quoting import Sql, identifier, string
 from tapestry.runs.engine.column_types import sql_type
 from tapestry.runs.kinds.action.config import ActionConfig
@@ -133,6 +133,17 @@ def bound_rows(
             continue
         parts.append(table.rows(cut, rule.unheld() + _of_key(batch, rule, config, table)))
     return Sql(" UNION ALL ".join(parts)) if parts else no_rows(rules[0].bound[name])
+
+
+def refuse_gone(rules: Sequence[RuleRead], batch: ActionBatch) -> None:
+    """Raise ActionFailed where the rows of a batch were removed with the former table of a rule."""
+    there = {rule.relation: rule.generation for rule in rules}
+    for relation, cut in batch.cut.items():
+        if there.get(relation) != cut.generation:
+            raise ActionFailed(
+                f"{relation} was built again: the rows of this batch went with its table",
+                hint="nothing is left to be done: drop the batch",
+            )
 
 
 def no_rows(table: BoundTable) -> Sql:

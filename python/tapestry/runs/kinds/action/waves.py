@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tapestry.errors import TargetChanged
+from tapestry.errors import ConfigurationError, TargetChanged
 from tapestry.quoting import Sql, identifier, relation_name, string
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
@@ -68,6 +68,28 @@ def together_now(
     found = together_of(parts, unit)
     refuse_tables(session, found, rules)
     return found
+
+
+def together_or_not(
+    session: Session, model: Model, rules: Sequence[RuleRead], parts: Sequence[ActionStatement]
+) -> OneStatement | None:
+    """Return how one statement executes many batches of an action; None: it does not.
+
+    Raises ConfigurationError where the author demands it, and the result would differ.
+    """
+    config = config_of(model.config.own)
+    if config.together == "false" or config.unique:
+        return None
+    try:
+        return together_now(session, model, rules, parts)
+    except NotTogetherError as reason:
+        if config.together == "auto":
+            return None
+        raise ConfigurationError(
+            f"together: true, but many batches at once differ from one by one: {reason}",
+            where=model.file,
+            hint="leave it at auto, which executes the batches of this action one by one",
+        ) from None
 
 
 def _function_together(

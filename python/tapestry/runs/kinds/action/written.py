@@ -1,25 +1,21 @@
-"""The statements of an action for a batch, and the tables that it writes and reads."""
+"""Notes the tables that an action writes, and those that it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from tapestry.instants import now_utc
-from tapestry.quoting import Sql
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import config_of
-from tapestry.runs.kinds.action.recompute import Recompute, RecomputeBatch, recompute_reads
+from tapestry.runs.kinds.action.recompute import recompute_reads
 from tapestry.runs.kinds.action.rules_read import RuleRead
 from tapestry.runs.kinds.action.statement import (
     ActionStatement,
     bound_names,
     tables_read,
-    with_rows,
 )
 from tapestry.runs.model.model import Model
-from tapestry.runs.tables.action_batch import ActionBatch
 from tapestry.runs.tables.writers import (
     ANYTHING,
     BY_ACTION,
@@ -28,27 +24,6 @@ from tapestry.runs.tables.writers import (
     Writer,
     note_writer,
 )
-
-
-@dataclass(frozen=True)
-class StatementsOfBatch:
-    """The statements of an action, for one batch."""
-
-    session: Session
-    model: Model
-    invocation: Invocation
-    rules: Sequence[RuleRead]
-    batch: ActionBatch
-
-    def executed(
-        self, part: ActionStatement, rows: Mapping[str, Sql], said: Mapping[str, str | None]
-    ) -> Sql:
-        """Return a statement as it is executed (``with_rows``, ``recompute``)."""
-        of = Recompute.read_mark(part.text)
-        if of is None:
-            return with_rows(part, rows, said)
-        again = RecomputeBatch(self.session, self.model, self.invocation, self.rules, self.batch)
-        return again.merging(of, rows)
 
 
 def say_what_is_written(
