@@ -20,8 +20,9 @@ from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.own_tables import create_own
 from tapestry.runs.kinds.action.config import ActionConfig
-from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead
+from tapestry.runs.kinds.action.rules_read import RuleRead
 from tapestry.runs.kinds.action.waiting import WaitingFirings
+from tapestry.runs.protocol.standing_rules import BoundTable
 from tapestry.runs.tables.action_batch import ActionLife
 from tapestry.runs.tables.batches import batches_table
 from tapestry.runs.tables.firings import firings_table
@@ -70,9 +71,9 @@ class Waiting(Rules):
         """The batches as the product forms them."""
         read = [
             RuleRead(
-                f"{self.schema}.{one.name}", one.name, 1, (), one.after,
+                f"{self.schema}.{one.name}", one.name, 1, (), one.on,
                 {"matches": BoundTable("matches", f"{self.schema}.{one.name}", (("k", "int"),),
-                                       beside=False)}, one.on,
+                                       beside=False)}, one.after,
             )
             for one in rules
         ]  # fmt: skip

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tapestry.quoting import Sql, identifier, relation_name, string
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.tables.bound_rows import BOUND, TABLE, N
-from tapestry.runs.tables.kept import MARKS, Marks, kept_name
+from tapestry.runs.tables.action_batch import ActionLife, Cut
+from tapestry.runs.tables.bound_rows import ADDED_BY_US, BOUND, FIRING, SHOWN, TABLE, N
+from tapestry.runs.tables.firings import MARKS as FIRING_MARKS
+from tapestry.runs.tables.kept import GENERATION, MARKS, NUMBER, Marks, kept_name
 from tapestry.runs.tables.state import runs_of
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import commits_after, look, newest_commits
@@ -19,23 +22,46 @@ RULE = "rule"
 
 
 @dataclass(frozen=True)
-class BoundHere:
-    """A bound table of a rule: its name, its columns with types, and which rows count."""
+class BoundTable:
+    """A bound table of a rule: its name, and the columns that are bound.
+
+    beside
+        It stands beside the rule's own table, and marks the run that wrote each row.
+    """
 
     name: str
-    columns: Mapping[str, str]
-    counts: Sql
+    table: str
+    columns: tuple[tuple[str, str], ...]
+    beside: bool
+
+    def has(self, wanted: Sequence[str]) -> list[str]:
+        """Return those of some columns that the table has, as they are written there."""
+        names = {name.lower(): name for name, _ in self.columns}
+        return [names[one.lower()] for one in wanted if one.lower() in names]
 
     def named(self, wanted: Sequence[str]) -> list[str]:
         """Return columns as they are written there; [] where it lacks one of them."""
-        names = {column.lower(): column for column in self.columns}
-        found = [names[one.lower()] for one in wanted if one.lower() in names]
+        found = self.has(wanted)
         return found if len(found) == len(wanted) else []
 
-    @property
-    def relation(self) -> str:
-        """Return the rows that count, as they stand behind FROM."""
-        return f"(SELECT * FROM {relation_name(self.name)} WHERE {self.counts})"
+    def counting(self, cut: Cut) -> Sql:
+        """Return the condition that a row was written by a run up to that of a cut."""
+        if self.beside:
+            return MARKS.counts(cut.generation, cut.n, cut.failed, own=True)
+        own = Marks(string(cut.generation), identifier(N))
+        return own.counts(cut.generation, cut.n, cut.failed, own=True)
+
+    def rows(self, cut: Cut, more: str = "") -> str:
+        """Return a SELECT of the rows of a cut that an action sees."""
+        names = [identifier(name) for name, _ in self.columns]
+        return f"SELECT {', '.join([*names, *SHOWN])} FROM {self.within(cut, more)}"
+
+    def within(self, cut: Cut, more: str = "") -> str:
+        """Return the table with the condition that a row is of a cut, as it stands behind FROM."""
+        return (
+            f"{relation_name(self.table)} WHERE {self.counting(cut)}"
+            f" AND {FIRING} > {cut.after:d} AND {FIRING} <= {cut.until:d}{more}"
+        )
 
 
 @dataclass(frozen=True)
@@ -45,7 +71,7 @@ class RuleStanding:
     n
         Its last run that has landed; ``failed`` those before it that were closed without rows.
     table
-        The table that it looks at; ``positions`` its version at the end of each run still known.
+        The table that it looks at.
     """
 
     relation: str
@@ -53,22 +79,41 @@ class RuleStanding:
     n: int
     failed: tuple[int, ...]
     table: str
+    bound: Mapping[str, BoundTable]
+
+    def cut(self, after: int, until: int) -> Cut:
+        """Return its firings after one up to another."""
+        return Cut(self.generation, self.n, after, until, self.failed)
+
+    @property
+    def firings(self) -> Sql:
+        """The condition that a firing counts."""
+        return FIRING_MARKS.counts(self.generation, self.n, self.failed, own=True)
+
+    def begin_in(self, life: ActionLife) -> int:
+        """Return the firing after which its firings belong to a life of an action."""
+        generation, number = life.begin.get(self.relation, ("", -1))
+        return number if generation == self.generation else -1
+
+
+@dataclass(frozen=True)
+class RulePositions(RuleStanding):
+    """A rule with the version of its table at the end of each run that is still known."""
+
     positions: Mapping[int, Pin]
-    bound: tuple[BoundHere, ...]
 
     @property
     def position(self) -> Pin:
         """The version up to which it has looked."""
         return self.positions[self.n]
 
-    @property
-    def firings(self) -> Sql:
-        """The condition that a firing counts."""
-        own = Marks(identifier("generation"), identifier("n"))
-        return own.counts(self.generation, self.n, self.failed, own=True)
+    def rows_of(self, table: BoundTable) -> str:
+        """Return the rows of a bound table that count, as they stand behind FROM."""
+        counts = table.counting(self.cut(-1, -1))
+        return f"(SELECT * FROM {relation_name(table.table)} WHERE {counts})"
 
 
-def standing_rule(session: Session, state_table: str, relation: str) -> RuleStanding | None:
+def standing_rule(session: Session, state_table: str, relation: str) -> RulePositions | None:
     """Return a rule as it stands; None where it is gone, or its state does not tell."""
     target = look(session, relation)
     if target is None or target.generation is None or target.kind != RULE:
@@ -83,12 +128,8 @@ def standing_rule(session: Session, state_table: str, relation: str) -> RuleStan
     positions = _positions(runs, n, table)
     if n not in positions:
         return None
-    failed = runs[-1].failed
-    bound = tuple(
-        _bound(session, relation, str(name), place, (target.generation, n, failed))
-        for place, name in enumerate(own.get(BOUND, ()))
-    )
-    return RuleStanding(relation, target.generation, n, failed, table, positions, bound)
+    bound, failed = bound_tables(session, relation, own), runs[-1].failed
+    return RulePositions(relation, target.generation, n, failed, table, bound, positions)
 
 
 def _positions(runs: Sequence[StateRow], n: int, table: str) -> dict[int, Pin]:
@@ -114,10 +155,14 @@ def landed_run(session: Session, relation: str, generation: str) -> int:
     return 0
 
 
-def _bound(
-    session: Session, relation: str, name: str, place: int, run: tuple[str, int, tuple[int, ...]]
-) -> BoundHere:
-    marks, table = Marks(Sql(string(run[0])), identifier(N)), relation
-    if place:
-        marks, table = MARKS, kept_name(relation, f"__{name}")
-    return BoundHere(table, dict(columns_of_table(session, table)), marks.counts(*run, own=True))
+def bound_tables(session: Session, relation: str, own: Mapping[str, Any]) -> dict[str, BoundTable]:
+    """Return the bound tables of a rule by name, from what it keeps of its own."""
+    found = {}
+    for place, name in enumerate(map(str, own.get(BOUND, ()))):
+        hidden, table = set(ADDED_BY_US), relation
+        if place:
+            hidden, table = hidden | {GENERATION, NUMBER}, kept_name(relation, f"__{name}")
+        described = columns_of_table(session, table)
+        columns = tuple(column for column in described if column[0] not in hidden)
+        found[name] = BoundTable(name, table, columns, beside=place > 0)
+    return found

@@ -28,7 +28,6 @@ from tapestry.runs.tables.action_batch import (
     Cut,
 )
 from tapestry.runs.tables.batches import BatchesOfAction
-from tapestry.runs.tables.firings import MARKS
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Baselines:
         microseconds.
         """
         last, pending = self.noted(rule), self.waiting.pending(replace(rule, baseline=-1))
-        counts = MARKS.counts(rule.generation, rule.n, rule.failed, own=True)
+        counts = rule.firings
         held = (
             f"SELECT firing, commit_time FROM {relation_name(self.waiting.firings)} WHERE {counts}"
             f" AND commit_version > {after:d} AND commit_version <= {rule.baseline:d}"
@@ -106,7 +105,7 @@ class Baselines:
         for rule in held:
             found = self.absorbed(rule, -1)
             if found is not None:
-                cut[rule.relation] = rule.cut(self.waiting.begin(rule), found[2])
+                cut[rule.relation] = rule.cut(rule.begin_in(self.waiting.life), found[2])
                 firings, rows = firings + found[0], rows + found[1]
                 times.append(from_micros(found[3]))
         if cut:
@@ -124,7 +123,7 @@ class Baselines:
 
     def last_held(self, rule: RuleRead) -> int:
         """Return the last firing of a rule that the tables hold."""
-        counts = MARKS.counts(rule.generation, rule.n, rule.failed, own=True)
+        counts = rule.firings
         ((last,),) = self.session.rows(
             f"SELECT max(firing) FROM {relation_name(self.waiting.firings)} WHERE {counts}"
             f" AND commit_version <= {rule.baseline:d}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -14,87 +14,41 @@ from tapestry.errors import (
     StateMissing,
     UniqueColumnMissing,
 )
-from tapestry.quoting import identifier, relation_name, string
+from tapestry.quoting import identifier
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import AUTO, BLOCK, ActionConfig
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.protocol.rule_gaps import gap_above, lacks_a_gap
-from tapestry.runs.protocol.standing_rules import landed_run
+from tapestry.runs.protocol.standing_rules import (
+    BoundTable,
+    RuleStanding,
+    bound_tables,
+    landed_run,
+)
 from tapestry.runs.sources.transactions import has_order
-from tapestry.runs.tables.action_batch import Cut
 from tapestry.runs.tables.bound_rows import (
-    ADDED_BY_US,
     AFTER,
-    BOUND,
     COMMIT_VERSION,
-    FIRING,
-    SHOWN,
     START,
     TABLE,
-    N,
     key_text,
     makes_key,
 )
-from tapestry.runs.tables.kept import GENERATION, MARKS, NUMBER, Marks, kept_name
 from tapestry.runs.tables.target import look
 
 logger = logging.getLogger(__name__)
-_OWN_MARKS = frozenset({GENERATION, NUMBER})
 
 
 @dataclass(frozen=True)
-class BoundTable:
-    """A bound table of a rule: its name, and the columns that are bound.
+class RuleRead(RuleStanding):
+    """A rule as an action reads it.
 
-    beside
-        It stands beside the rule's own table, and marks the run that wrote each row.
-    """
-
-    name: str
-    table: str
-    columns: tuple[tuple[str, str], ...]
-    beside: bool
-
-    def has(self, wanted: Sequence[str]) -> list[str]:
-        """Return those of some columns that the table has, as they are written there."""
-        names = {name.lower(): name for name, _ in self.columns}
-        return [names[one.lower()] for one in wanted if one.lower() in names]
-
-    def counting(self, cut: Cut) -> str:
-        """Return the condition that a row was written by a run up to that of a cut."""
-        if self.beside:
-            return MARKS.counts(cut.generation, cut.n, cut.failed, own=True)
-        own = Marks(string(cut.generation), identifier(N))
-        return own.counts(cut.generation, cut.n, cut.failed, own=True)
-
-    def rows(self, cut: Cut, more: str = "") -> str:
-        """Return a SELECT of the rows of a cut that an action sees."""
-        names = [identifier(name) for name, _ in self.columns]
-        return f"SELECT {', '.join([*names, *SHOWN])} FROM {self.within(cut, more)}"
-
-    def within(self, cut: Cut, more: str = "") -> str:
-        """Return the table with the condition that a row is of a cut, as it stands behind FROM."""
-        return (
-            f"{relation_name(self.table)} WHERE {self.counting(cut)}"
-            f" AND {FIRING} > {cut.after:d} AND {FIRING} <= {cut.until:d}{more}"
-        )
-
-
-@dataclass(frozen=True)
-class RuleRead:
-    """A rule as it stands.
-
-    n
-        Its last run that has landed.
-    failed
-        Those before it that were closed without rows.
     after
         How long a firing waits.
-    table
-        The one that it looks at, and ``start`` the commit after which it began to.
+    start
+        The commit after which the rule began to look at its table.
     position
         The version of its table up to which it has looked.
     baseline
@@ -104,22 +58,12 @@ class RuleRead:
         One of these tables is a derived one.
     """
 
-    relation: str
-    generation: str
-    n: int
-    failed: tuple[int, ...]
     after: timedelta
-    bound: Mapping[str, BoundTable]
-    table: str = ""
     start: int = -1
     position: int = -1
     baseline: int = -1
     least: int = -1
     derived: bool = False
-
-    def cut(self, after: int, until: int) -> Cut:
-        """Return its firings after one up to another."""
-        return Cut(self.generation, self.n, after, until, self.failed)
 
     def unheld(self, version: str = COMMIT_VERSION) -> str:
         """Return the condition, with AND, that no written table holds a firing of a commit yet."""
@@ -220,24 +164,12 @@ def _read(session: Session, model: Model, invocation: Invocation, relation: str)
         )
     n = min(row.n, landed_run(session, relation, row.generation))
     position = row.after if n == row.n or row.before is None else row.before
-    names = [str(one) for one in position.own.get(BOUND, ())]
     after = timedelta(microseconds=int(position.own.get(AFTER, 0)))
-    bound = {
-        name: _bound(session, name, relation if place == 0 else kept_name(relation, f"__{name}"),
-                     beside=place > 0)
-        for place, name in enumerate(names)
-    }  # fmt: skip
+    bound = bound_tables(session, relation, position.own)
     table, start = str(position.own.get(TABLE, "")), int(position.own.get(START, -1))
     pin = position.pins.get(table)
     looked = -1 if pin is None else pin.version
-    return RuleRead(relation, row.generation, n, row.failed, after, bound, table, start, looked)
-
-
-def _bound(session: Session, name: str, table: str, beside: bool) -> BoundTable:
-    hidden = {*ADDED_BY_US, *_OWN_MARKS} if beside else set(ADDED_BY_US)
-    described = columns_of_table(session, table)
-    columns = tuple((column, kind) for column, kind in described if column not in hidden)
-    return BoundTable(name, table, columns, beside)
+    return RuleRead(relation, row.generation, n, row.failed, table, bound, after, start, looked)
 
 
 def _refuse_different(model: Model, rules: Sequence[RuleRead]) -> None:

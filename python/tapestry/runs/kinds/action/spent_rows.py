@@ -82,7 +82,7 @@ class SpentRows:
                 continue
             found = self.session.rows(
                 f"SELECT 1 FROM {relation_name(firings_table(self.state).name)} WHERE"
-                f" {MARKS.counts(rule.generation, rule.n, rule.failed, own=True)}"
+                f" {rule.firings}"
                 f" AND firing <= {gone:d} AND commit_version > {rule.baseline:d} LIMIT 1"
             )
             if found:
@@ -171,7 +171,7 @@ class SpentRows:
         first = min(one.first_commit_time for one in batches)
         ((firing,),) = self.session.rows(
             f"SELECT min(firing) FROM {relation_name(firings_table(self.state).name)} WHERE"
-            f" {MARKS.counts(rule.generation, rule.n, rule.failed, own=True)}"
+            f" {rule.firings}"
             f" AND commit_time >= {timestamp(first)}"
         )
         after = min(one.cut[rule.relation].after for one in batches)

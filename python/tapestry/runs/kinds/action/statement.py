@@ -21,8 +21,9 @@ from tapestry.errors import ActionFailed, ConfigurationError
 from tapestry.quoting import Sql, identifier, string
 from tapestry.runs.engine.column_types import sql_type
 from tapestry.runs.kinds.action.config import ActionConfig
-from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
+from tapestry.runs.kinds.action.rules_read import RuleRead, key_of
 from tapestry.runs.kinds.action.statement_target import target_of
+from tapestry.runs.protocol.standing_rules import BoundTable
 from tapestry.runs.tables.action_batch import ActionBatch
 from tapestry.runs.tables.bound_rows import FIRING, SHOWN
 from tapestry.sql.read.parse import is_cte, table_name

@@ -31,7 +31,7 @@ from tapestry.runs.sources.transactions import times_of
 from tapestry.runs.tables.action_batch import BORN, ActionBatch, ActionLife
 from tapestry.runs.tables.batches import batches_table
 from tapestry.runs.tables.bound_rows import FIRING
-from tapestry.runs.tables.firings import MARKS, firings_table
+from tapestry.runs.tables.firings import firings_table
 
 ALL = "[]"
 """The key of the one batch of `unique`."""
@@ -108,16 +108,11 @@ class WaitingFirings:
 
     def newest_of(self, rule: RuleRead) -> str:
         """A SELECT of the newest firing of a rule that this life has to do with; NULL: none."""
-        counts = MARKS.counts(rule.generation, rule.n, rule.failed, own=True)
+        counts = rule.firings
         return (
             f"SELECT max(firing) FROM {relation_name(self.firings)} WHERE {counts}"
-            f" AND firing > {self.begin(rule):d}{rule.unheld('commit_version')}"
+            f" AND firing > {rule.begin_in(self.life):d}{rule.unheld('commit_version')}"
         )
-
-    def begin(self, rule: RuleRead) -> int:
-        """Return the firing of a rule after which firings belong to this life."""
-        generation, number = self.life.begin.get(rule.relation, ("", -1))
-        return number if generation == rule.generation else -1
 
     def done(self) -> str:
         """Return a WITH of the last firing that a batch has taken, for each key and rule.
@@ -140,8 +135,8 @@ class WaitingFirings:
 
     def pending(self, rule: RuleRead) -> str:
         """Return a SELECT of the firings of a rule that wait: a row for each key."""
-        counts = MARKS.counts(rule.generation, rule.n, rule.failed, own=True)
-        begin, name = self.begin(rule), string(rule.relation)
+        counts = rule.firings
+        begin, name = rule.begin_in(self.life), string(rule.relation)
         fired = (
             f"(SELECT firing, commit_version, commit_time, depth, rows"
             f" FROM {relation_name(self.firings)}"

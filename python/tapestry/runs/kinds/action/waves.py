@@ -21,10 +21,11 @@ from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.config import ActionConfig, config_of
 from tapestry.runs.kinds.action.python_text import returned_to
-from tapestry.runs.kinds.action.rules_read import BoundTable, RuleRead, key_of
+from tapestry.runs.kinds.action.rules_read import RuleRead, key_of
 from tapestry.runs.kinds.action.statement import ActionStatement, no_rows
 from tapestry.runs.kinds.action.together import NotTogetherError, OneStatement, Unit, together_of
 from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.standing_rules import BoundTable
 from tapestry.runs.tables.action_batch import ActionBatch, Cut
 from tapestry.runs.tables.bound_rows import FIRING, SHOWN
 from tapestry.runs.tables.target import FIRST_LOOK, MANY, commit_notes, look

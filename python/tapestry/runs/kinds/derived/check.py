@@ -136,8 +136,8 @@ class TableCheck:
 
     def refuse_unmapped(self, waiting: RowsWaiting) -> None:
         """Raise NothingToCompareError where it is not known which rows of the table wait."""
-        bound = [one for rule in waiting.action.rules for one in rule.bound]
-        lacks = [one.name for one in bound if not waiting.key or not one.named(waiting.key)]
+        bound = [one for rule in waiting.action.rules for one in rule.bound.values()]
+        lacks = [one.table for one in bound if not waiting.key or not one.named(waiting.key)]
         if lacks and self.session.rows(f"SELECT 1 FROM ({waiting.select()}) LIMIT 1"):
             key = ", ".join(waiting.key)
             raise NothingToCompareError(

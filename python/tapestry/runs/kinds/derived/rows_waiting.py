@@ -14,7 +14,7 @@ from datetime import datetime
 
 from tapestry.quoting import Sql, identifier, relation_name, string, timestamp
 from tapestry.runs.engine.session import Session
-from tapestry.runs.protocol.standing_rules import BoundHere, RuleStanding
+from tapestry.runs.protocol.standing_rules import BoundTable, RulePositions
 from tapestry.runs.tables.action_batch import (
     ABSORBED,
     BORN,
@@ -40,14 +40,9 @@ class ActionRead:
 
     writer: Writer
     life: ActionLife
-    rules: tuple[RuleStanding, ...]
+    rules: tuple[RulePositions, ...]
     batches: str
     firings: str
-
-    def begin(self, rule: RuleStanding) -> int:
-        """Return the firing of a rule after which firings belong to this life."""
-        generation, number = self.life.begin.get(rule.relation, ("", -1))
-        return number if generation == rule.generation else -1
 
     @property
     def cuts(self) -> str:
@@ -84,7 +79,7 @@ class ActionRead:
         parts = " UNION ALL ".join(
             f"SELECT {string(r.relation)}, max(n), min(commit_version) FROM {self.firings}"
             f" WHERE {r.firings}"
-            f" AND firing > {self.begin(r):d} AND commit_version > {held[r.relation]:d}"
+            f" AND firing > {r.begin_in(self.life):d} AND commit_version > {held[r.relation]:d}"
             for r in self.rules
         )
         found = session.rows(parts)
@@ -141,28 +136,28 @@ class RowsWaiting:
         """Return a SELECT of the keys of the rows that have one."""
         return f"SELECT {', '.join(self.places())} FROM ({self.select()}) WHERE _is"
 
-    def of_rule(self, rule: RuleStanding) -> str:
+    def of_rule(self, rule: RulePositions) -> str:
         """Return a SELECT of the keys of the rows of one rule."""
         columns = self.action.writer.unique_on
         by_columns = self.action.writer.batches == BY_COLUMNS
-        split = [one for one in rule.bound if not by_columns or one.named(columns)]
-        whole = [one for one in rule.bound if one not in split]
+        split = [one for one in rule.bound.values() if not by_columns or one.named(columns)]
+        whole = [one for one in rule.bound.values() if one not in split]
         parts = [self.judged(rule, one) for one in split]
         if whole:
             firings = " UNION ".join(f"SELECT {FIRING} FROM ({part})" for part in parts)
             parts += [
-                f"SELECT {self.listed(one)} FROM {one.relation}"
+                f"SELECT {self.listed(one)} FROM {rule.rows_of(one)}"
                 f" WHERE {self.of_life(rule)} AND {FIRING} IN ({firings})"
                 for one in whole
             ]
         return " UNION ALL ".join(parts)
 
-    def judged(self, rule: RuleStanding, table: BoundHere) -> str:
+    def judged(self, rule: RulePositions, table: BoundTable) -> str:
         """Return the rows of one bound table whose batch is told by their own columns."""
         writer, version = self.action.writer, self.versions[rule.relation]
         key: Sql | str = "CAST(NULL AS STRING)"
         if writer.batches == BY_COLUMNS:
-            key = key_text(table.columns, table.named(writer.unique_on))
+            key = key_text(dict(table.columns), table.named(writer.unique_on))
         elif not self.single:
             key = string(ONE_KEY)
         name, generation = string(rule.relation), string(rule.generation)
@@ -171,8 +166,8 @@ class RowsWaiting:
             taken, waits = f"d.until = r.{FIRING}", "d.until IS NULL"
         return (
             f"SELECT r._is, {', '.join([f'r.{FIRING}', *self.places('r.')])} FROM"
-            f" (SELECT {self.listed(table)}, {COMMIT_VERSION}, {key} AS _b FROM {table.relation}"
-            f" WHERE {self.of_life(rule)}) AS r"
+            f" (SELECT {self.listed(table)}, {COMMIT_VERSION}, {key} AS _b"
+            f" FROM {rule.rows_of(table)} WHERE {self.of_life(rule)}) AS r"
             f" LEFT JOIN _last AS d ON d.rule = {name} AND d.generation = {generation} AND {taken}"
             f" LEFT JOIN _unknown AS o ON o.rule = {name} AND o.generation = {generation}"
             f" AND o.key <=> r._b AND o.after < r.{FIRING} AND r.{FIRING} <= o.until"
@@ -184,7 +179,7 @@ class RowsWaiting:
         """Return the names of the columns of the key, in order."""
         return [f"{prefix}_k{i}" for i in range(len(self.key))]
 
-    def listed(self, table: BoundHere) -> str:
+    def listed(self, table: BoundTable) -> str:
         """Return a select list: whether a row has a key, its firing, and the key."""
         named = table.named(self.key)
         is_ = "true" if named else "false"
@@ -192,9 +187,9 @@ class RowsWaiting:
         pairs = zip(values, self.places(), strict=True)
         return ", ".join([f"{is_} AS _is", FIRING, *(f"{v} AS {name}" for v, name in pairs)])
 
-    def of_life(self, rule: RuleStanding) -> str:
+    def of_life(self, rule: RulePositions) -> str:
         """Return the condition that a row is of this life and was not in the table initially."""
-        begin = self.action.begin(rule)
+        begin = rule.begin_in(self.action.life)
         return f"{FIRING} > {begin:d} AND {COMMIT_VERSION} > {self.held[rule.relation]:d}"
 
 

@@ -47,7 +47,8 @@ def versions_done(
             if fired > last:
                 known = rule.positions.get(last) if last else None
                 begun = held[rule.relation]
-                if action.begin(rule) >= 0:  # earlier lives have done all before its first firing
+                if rule.begin_in(action.life) >= 0:
+                    # Earlier lives have done all before its first firing.
                     begun = first - 1
                 version = begun if known is None else known.version
             version = max(version, held[rule.relation])
