@@ -7,9 +7,8 @@ from tapestry.quoting import identifiers
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.rule.config import DIFF
-from tapestry.runs.kinds.rule.evaluate import OverWindow
 from tapestry.runs.kinds.rule.feed import FeedSource, FeedWindow
-from tapestry.runs.kinds.rule.shown import FIRED, ShownViews, one_statement, shown_texts
+from tapestry.runs.kinds.rule.shown import FIRED, one_statement, show_window
 from tapestry.runs.kinds.rule.triggers import RuleText, read_rule
 from tapestry.runs.model.model import Model
 from tapestry.runs.sources.difference import feed_reaches
@@ -26,13 +25,7 @@ def rows_of_newest(session: Session, model: Model, invocation: Invocation) -> st
     The state of the rule does not matter. Raises the errors of a run about the rule's text.
     """
     rule = read_rule(session, model, invocation)
-    views = ShownViews(session)
-    try:
-        found = OverWindow(session, rule, newest_window(session, rule, invocation), views)
-        evaluated = found.evaluate(1)
-        texts = shown_texts(views, evaluated)
-    finally:
-        views.release()
+    evaluated, texts = show_window(session, rule, newest_window(session, rule, invocation))
     called = {one.name: one.relation for one in texts}
     main = rule.queries.main
     names = identifiers(name for name, _ in evaluated.columns[main])

@@ -27,11 +27,15 @@ class Evaluated:
 
     columns
         By query: its columns, with their types.
+    changes, triggers
+        Views of the changed rows, and of the transactions with an event of `when`.
     """
 
     rows: dict[str, str]
     columns: dict[str, tuple[tuple[str, str], ...]]
     fired: str
+    changes: str
+    triggers: str
 
     def bound(self, name: str, number: bool, n: int = 0) -> str:
         """Return a SELECT of the bound rows of a query, with the firing of each."""
@@ -96,4 +100,4 @@ class OverWindow:
         fired = f"SELECT * FROM {commits} WHERE true"
         for name in self.rule.queries.conditions:
             fired += f" AND {AT} IN (SELECT {AT} FROM {rows[name]})"
-        return Evaluated(rows, columns, views.keep(fired))
+        return Evaluated(rows, columns, views.keep(fired), changes, commits)

@@ -17,11 +17,10 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.rule.ask import newest_window
 from tapestry.runs.kinds.rule.config import DIFF
-from tapestry.runs.kinds.rule.evaluate import OverWindow
 from tapestry.runs.kinds.rule.feed import FeedWindow
 from tapestry.runs.kinds.rule.other_rule import refuse_other_query, refuse_other_table
 from tapestry.runs.kinds.rule.plan_run import NextRuleRun
-from tapestry.runs.kinds.rule.shown import CHANGES, FIRED, TRIGGERS, ShownViews, shown_texts
+from tapestry.runs.kinds.rule.shown import CHANGES, FIRED, TRIGGERS, show_window
 from tapestry.runs.kinds.rule.states import NOT_YET, States
 from tapestry.runs.kinds.rule.triggers import RuleText
 from tapestry.runs.kinds.rule.windows import TransactionWindow
@@ -58,12 +57,7 @@ def explain_rule(
     Nothing is written. Raises the errors of a run where the changes of the window cannot be read.
     """
     looked_at = next_window(session, model, invocation, rule)
-    views = ShownViews(session)
-    try:
-        found = OverWindow(session, rule, looked_at.window, views).evaluate(1)
-        texts = shown_texts(views, found)
-    finally:
-        views.release()
+    _, texts = show_window(session, rule, looked_at.window)
     steps = []
     for one in texts:
         why = {

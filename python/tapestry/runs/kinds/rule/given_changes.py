@@ -16,8 +16,7 @@ from tapestry.quoting import Sql, identifier, identifiers
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.rule.evaluate import OverWindow
-from tapestry.runs.kinds.rule.shown import CHANGES, FIRED, ShownViews, one_statement, shown_texts
+from tapestry.runs.kinds.rule.shown import CHANGES, FIRED, one_statement, show_window
 from tapestry.runs.kinds.rule.triggers import RuleText, read_rule
 from tapestry.runs.kinds.rule.windows import WindowReached
 from tapestry.runs.model.model import Model
@@ -69,13 +68,7 @@ def rows_of_test(session: Session, model: Model, invocation: Invocation, given: 
             where=model.file,
             hint="test the rule over a small table",
         )
-    views = ShownViews(session)
-    try:
-        window = GivenWindow(session, rule, given)
-        found = OverWindow(session, rule, window, views).evaluate(1)
-        texts = shown_texts(views, found)
-    finally:
-        views.release()
+    found, texts = show_window(session, rule, GivenWindow(session, rule, given))
     called = {one.name: one.relation for one in texts}
     main, changes = called[rule.queries.main], called[CHANGES]
     names = [f"r.{identifier(name)}" for name, _ in found.columns[rule.queries.main]]

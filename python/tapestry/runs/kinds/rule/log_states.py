@@ -19,12 +19,10 @@ from tapestry.runs.kinds.rule import states
 from tapestry.runs.kinds.rule.triggers import RuleText
 from tapestry.runs.sources.pins import Pin, Pinned
 from tapestry.runs.sources.transactions import times_of
-from tapestry.sql.commits.lift_commits import SINCE, UNTIL
 from tapestry.sql.commits.transitions import TRANSACTION
 
 MOST = 200
 """So many versions of one table are read in a run that cannot end earlier, at most."""
-FOREVER = 2**62
 _AT = "_tap_at"
 
 
@@ -40,7 +38,7 @@ class LogStates:
     moved: Mapping[str, tuple[tuple[int, int], ...]]
     pins: Mapping[str, Pin]
     until: datetime
-    end: int = FOREVER
+    end: int = states.FOREVER
     at: Mapping[str, int] = field(default_factory=dict)
 
     def rows_at_each(self, name: str, pinned: Pinned) -> str:
@@ -50,13 +48,7 @@ class LogStates:
         """
         if name not in self.moved:
             return f"SELECT * FROM {pinned.table.at(self.at.get(name, pinned.pin.version))}"
-        steps = self.moved[name]
-        ends = [*(since for _, since in steps[1:]), FOREVER]
-        return " UNION ALL ".join(
-            f"SELECT *, {since:d}L AS {SINCE}, {until:d}L AS {UNTIL}"
-            f" FROM {pinned.table.at(version)}"
-            for (version, since), until in zip(steps, ends, strict=True)
-        )
+        return states.rows_at_steps(pinned, self.moved[name])
 
 
 def log_states(
@@ -76,7 +68,7 @@ def log_states(
     steps: dict[str, list[tuple[int, int, datetime]]] = {}
     for name, one in tables.items():
         steps[name] = _steps(session, rule, ordered, name, one)
-    end, until = FOREVER, t
+    end, until = states.FOREVER, t
     for found in steps.values():
         if len(found) <= states.SEGMENTS:
             continue

@@ -25,6 +25,7 @@ from tapestry.runs.kinds.rule.feed import begin_after, no_changes, refuse_later
 from tapestry.runs.kinds.rule.log_columns import LogColumns
 from tapestry.runs.kinds.rule.log_rows import LOAD, loaded_rows
 from tapestry.runs.kinds.rule.log_states import LogStates, log_states
+from tapestry.runs.kinds.rule.states import FOREVER
 from tapestry.runs.kinds.rule.triggers import RuleText
 from tapestry.runs.kinds.rule.windows import WindowReached
 from tapestry.runs.query.views import Views
@@ -58,7 +59,6 @@ AT, KIND, WAS, KNOWN, TIED = "_tap_at", "_tap_kind", "_tap_was", "_tap_known", "
 """The columns of a change: its commit time, its kind, the row of its key before it, whether there
 is one, and whether it is unknown which of two changes came first."""
 _NEW, _PLACE = "_tap_new", "_tap_place"
-FOREVER = 2**62
 
 
 @dataclass(frozen=True)

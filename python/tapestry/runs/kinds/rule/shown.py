@@ -11,12 +11,15 @@ contents, in the order in which a run makes them:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from tapestry.quoting import identifier
-from tapestry.runs.kinds.rule.evaluate import Evaluated
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.rule.evaluate import Evaluated, OverWindow
+from tapestry.runs.kinds.rule.triggers import RuleText
+from tapestry.runs.kinds.rule.windows import TransactionWindow
 from tapestry.runs.query.views import Views
 
 CHANGES: Final = "changes"
@@ -47,12 +50,25 @@ class ShownText:
     sql: str
 
 
-def shown_texts(views: ShownViews, found: Evaluated) -> list[ShownText]:
-    """Return the views of a run by their contents, in order."""
+def show_window(
+    session: Session, rule: RuleText, window: TransactionWindow
+) -> tuple[Evaluated, list[ShownText]]:
+    """Return the result of a window, and the views of its run by their contents, in order."""
+    views = ShownViews(session)
+    try:
+        found = OverWindow(session, rule, window, views).evaluate(1)
+        return found, _texts(views, found)
+    finally:
+        views.release()
+
+
+def _texts(views: ShownViews, found: Evaluated) -> list[ShownText]:
     texts: list[ShownText] = []
     called: dict[str, str] = {}
-    for view, name in _names(list(views.selects), found):
-        select = views.selects[view].strip()
+    names = {found.changes: CHANGES, found.triggers: TRIGGERS, found.fired: FIRED}
+    names |= {view: name for name, view in found.rows.items()}
+    for place, (view, select) in enumerate(views.selects.items(), start=1):
+        select, name = select.strip(), names.get(view, f"{CHANGES} {place}")
         for other, relation in called.items():
             select = select.replace(other, relation)
         relation = f"_{name}" if name in (CHANGES, TRIGGERS, FIRED) else name
@@ -67,18 +83,3 @@ def one_statement(texts: Sequence[ShownText], select: str) -> str:
     """Return a SELECT over the views as one statement without them."""
     listed = ",\n".join(f"{one.relation} AS (\n{one.sql}\n)" for one in texts)
     return f"WITH {listed}\n{select}"
-
-
-def _names(views: Sequence[str], found: Evaluated) -> Iterator[tuple[str, str]]:
-    """Yield each view with its contents, told by the order in which a run makes them."""
-    queries = {view: name for name, view in found.rows.items()}
-    first = min((views.index(view) for view in queries), default=len(views) - 1)
-    for place, view in enumerate(views):
-        if view in queries:
-            yield view, queries[view]
-        elif view == found.fired:
-            yield view, FIRED
-        elif place == first - 1:
-            yield view, TRIGGERS
-        else:
-            yield view, CHANGES if place == first - 2 else f"{CHANGES} {place + 1}"

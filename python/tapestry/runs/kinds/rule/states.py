@@ -9,7 +9,7 @@ table is at its last version that was made by then; ties count (rules, sections 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tapestry.errors import StateGone
@@ -21,6 +21,7 @@ from tapestry.sql.commits.lift_commits import SINCE, UNTIL
 
 SEGMENTS = 20
 """So many versions of one table are read in a run, at most."""
+FOREVER = 2**62
 NOT_YET = -1
 """The version of a table before its first one."""
 
@@ -46,14 +47,20 @@ class States:
         """
         if name not in self.moved:
             return f"SELECT * FROM {pinned.table.at(self.pins[name].version)}"
-        steps = self.moved[name]
-        ends = [*(since for _, since in steps[1:]), 2**62]
-        parts = (
-            f"SELECT *, {since:d}L AS {SINCE}, {until:d}L AS {UNTIL}"
-            f" FROM ({_rows(pinned, version)})"
-            for (version, since), until in zip(steps, ends, strict=True)
-        )
-        return " UNION ALL ".join(parts)
+        return rows_at_steps(pinned, self.moved[name])
+
+
+def rows_at_steps(pinned: Pinned, steps: Sequence[tuple[int, int]]) -> str:
+    """Return a SELECT of a table's versions, each with the range of commits at which it stood.
+
+    ``steps`` are these versions, each with the first of the commits.
+    """
+    ends = [*(since for _, since in steps[1:]), FOREVER]
+    parts = (
+        f"SELECT *, {since:d}L AS {SINCE}, {until:d}L AS {UNTIL} FROM ({_rows(pinned, version)})"
+        for (version, since), until in zip(steps, ends, strict=True)
+    )
+    return " UNION ALL ".join(parts)
 
 
 def _rows(pinned: Pinned, version: int) -> str:
