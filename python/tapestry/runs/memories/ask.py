@@ -15,21 +15,10 @@ from functools import partial
 from tapestry.errors import ConfigurationError
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.memories import reasons
 from tapestry.runs.memories.definition import MemoryDefinition, MemorySide
 from tapestry.runs.memories.find import InPlace, find
 from tapestry.runs.memories.log import MemoryLog
-from tapestry.runs.memories.reasons import (
-    COMMIT_TIMES,
-    DISTRUSTED,
-    ENDED_ROWS,
-    LATE_ROWS,
-    NO_ARRIVAL,
-    NO_PREDICATE,
-    NOT_BUILT_YET,
-    OFF,
-    SMALL_SOURCE,
-    SPOILT,
-)
 from tapestry.runs.memories.wider import present, wider_than
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
@@ -160,11 +149,11 @@ class Asking:
         reason = self.reason(use, mine)
         if wanted is None:
             arrives = self.query.relations.arrival(use.source) is not None
-            reason = reason or (COMMIT_TIMES if arrives else NO_ARRIVAL)
+            reason = reason or (reasons.COMMIT_TIMES if arrives else reasons.NO_ARRIVAL)
         there, own = InPlace(reason=reason), None
         if wanted is not None and not reason:
             there = self.look(wanted)
-            if there.reason == NOT_BUILT_YET and not mine and (found := self.wider(wanted)):
+            if there.reason == reasons.NOT_BUILT_YET and not mine and (found := self.wider(wanted)):
                 own, (wanted, there) = wanted, found
         return replace(self._request((use,), wanted, there), named=mine, own=own)
 
@@ -173,10 +162,10 @@ class Asking:
     ) -> MemoryRequest:
         """Return the request for two uses; ``reason``: why no memory of theirs could be read."""
         off = self.reason(pair.left, True)
-        there = InPlace(reason=off or (NO_ARRIVAL if wanted is None else ""))
+        there = InPlace(reason=off or (reasons.NO_ARRIVAL if wanted is None else ""))
         if wanted is not None and not off:
             there = self.look(wanted)
-            if reason and there.reason not in SPOILT:  # that is dropped, whoever reads it
+            if reason and there.reason not in reasons.SPOILT:  # that is dropped, whoever reads it
                 there = InPlace(reason=reason)
         return replace(self._request((pair.left, pair.right), wanted, there), pair=pair)
 
@@ -245,15 +234,15 @@ class Asking:
     def reason(self, use: Use, mine: bool) -> str:
         """Return why no memory is requested; "" where one is."""
         if self.model.config.memories == "off" or os.environ.get(VARIABLE, "").lower() == "off":
-            return OFF
+            return reasons.OFF
         if self.model.relation in self.invocation.asked.distrusting:
-            return DISTRUSTED
+            return reasons.DISTRUSTED
         if mine:
             return ""
         if not use.conditions:
-            return NO_PREDICATE
+            return reasons.NO_PREDICATE
         small = self.query.relations.tables[use.source].table.size <= SMALL
-        return SMALL_SOURCE if small else ""
+        return reasons.SMALL_SOURCE if small else ""
 
 
 def ask_memories(asking: Asking, untimely: Untimely) -> tuple[MemoryRequest, ...]:
@@ -329,6 +318,6 @@ class Untimely:
         """Return why no stored join of these two uses can be read; "" where one can."""
         names = {side.use.source for side in sides}
         if names & self.ended:
-            return ENDED_ROWS
+            return reasons.ENDED_ROWS
         unread = not all(side.found.relation for side in sides)
-        return LATE_ROWS if names & self.late and unread else ""
+        return reasons.LATE_ROWS if names & self.late and unread else ""

@@ -12,16 +12,10 @@ from dataclasses import dataclass, replace
 
 from tapestry.quoting import relation_name, timestamp
 from tapestry.runs.engine.session import Session
+from tapestry.runs.memories import reasons
 from tapestry.runs.memories.ask import MOST_SHARE, MemoryRequest
 from tapestry.runs.memories.definition import MemoryDefinition
 from tapestry.runs.memories.find import InPlace
-from tapestry.runs.memories.reasons import (
-    DOES_NOT_PAY,
-    NOT_BUILT_YET,
-    NOT_MEASURED,
-    NOT_SELECTIVE,
-    RANGES_PRUNE,
-)
 from tapestry.runs.memories.wider import serves
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.sources.describe import arrival_sql
@@ -60,7 +54,7 @@ def by_itself(request: MemoryRequest) -> Iterator[MemoryRequest]:
         and request.found.kept is not None
         and request.found.kept.size > SMALL
     ):
-        missing = InPlace(reason=NOT_BUILT_YET, kept=request.found.kept)
+        missing = InPlace(reason=reasons.NOT_BUILT_YET, kept=request.found.kept)
         yield replace(request, wanted=request.own, own=None, found=missing)
 
 
@@ -102,12 +96,12 @@ def weigh(
     """Return whether the memory of these requests, of one signature, pays, with other uses."""
     requests = (*mine, *others)
     if all(_ranges_prune(request) for request in requests):
-        return Weighed(RANGES_PRUNE)
+        return Weighed(reasons.RANGES_PRUNE)
     share = _share(session, mine)
     if share is None:
-        return Weighed(NOT_MEASURED)
+        return Weighed(reasons.NOT_MEASURED)
     if share > MOST_SHARE:
-        return Weighed(NOT_SELECTIVE, share)
+        return Weighed(reasons.NOT_SELECTIVE, share)
     wanted = requests[0].wanted
     assert wanted is not None
     table = wanted.side.table
@@ -115,7 +109,7 @@ def weigh(
     files = 1 if glance is None else glance.files
     saved = sum(_saved(wanted, request, files, share) for request in requests) - COMMIT_SECONDS
     builds = files * FILE_SECONDS + table.size / BYTES_A_SECOND + COMMIT_SECONDS
-    return Weighed("" if RUNS * saved > builds else DOES_NOT_PAY, share, saved)
+    return Weighed("" if RUNS * saved > builds else reasons.DOES_NOT_PAY, share, saved)
 
 
 def _saved(wanted: MemoryDefinition, request: MemoryRequest, files: int, share: float) -> float:

@@ -15,16 +15,9 @@ from dataclasses import dataclass, replace
 from tapestry.errors import SourceHistoryGone
 from tapestry.quoting import identifier
 from tapestry.runs.engine.session import Session
+from tapestry.runs.memories import reasons
 from tapestry.runs.memories.definition import At, MemoryDefinition, arrival_beside, names_beside
 from tapestry.runs.memories.log import MemoryLog
-from tapestry.runs.memories.reasons import (
-    NEWER,
-    NOT_APPENDED_ONLY,
-    RECORDS_UNREAD,
-    SIDE_UNREAD,
-    UNREADABLE,
-    UNRECORDED,
-)
 from tapestry.runs.memories.state import Cover, MemoryState, look_at
 from tapestry.runs.sources.added_since import added_since, remembered_columns
 from tapestry.runs.sources.describe import OWN_PREFIX, REMEMBERED_ID, arrival_sql
@@ -80,7 +73,7 @@ def find(session: Session, wanted: MemoryDefinition, log: MemoryLog) -> InPlace:
         if doubt:
             return InPlace(reason=doubt)
         cover = kept.held_by(wanted.read_at)
-        new = NEWER if cover is None else new_rows(session, wanted, cover.held, log)
+        new = reasons.NEWER if cover is None else new_rows(session, wanted, cover.held, log)
         if cover is None or isinstance(new, str):
             return InPlace(reason=str(new), kept=kept)
         main = kept.held_rows(wanted, cover)
@@ -88,7 +81,7 @@ def find(session: Session, wanted: MemoryDefinition, log: MemoryLog) -> InPlace:
         return InPlace(relation, kept=kept, main=main, new=" UNION ALL ".join(new), since=cover)
     except Exception as error:
         logger.debug("the memory %s cannot be read: %s", wanted.name, error)
-        return InPlace(reason=UNREADABLE)
+        return InPlace(reason=reasons.UNREADABLE)
 
 
 def _doubt(session: Session, wanted: MemoryDefinition, kept: MemoryState, log: MemoryLog) -> str:
@@ -97,8 +90,8 @@ def _doubt(session: Session, wanted: MemoryDefinition, kept: MemoryState, log: M
         known = log.has(session, wanted.signature, kept.identity)
     except Exception as error:
         logger.warning("what runs recorded of memories cannot be read: %s", error)
-        return RECORDS_UNREAD
-    return "" if known else UNRECORDED
+        return reasons.RECORDS_UNREAD
+    return "" if known else reasons.UNRECORDED
 
 
 def new_rows(
@@ -112,7 +105,7 @@ def new_rows(
     for one, (version, _) in zip(wanted.apart, held, strict=True):
         new = _added(session, one, version)
         if new is None:
-            return NOT_APPENDED_ONLY
+            return reasons.NOT_APPENDED_ONLY
         came.append(new)
     if len(came) == 1 or not any(came):
         return came[0]
@@ -121,7 +114,7 @@ def new_rows(
         before = replace(one, sides=(one.side.at(version),))
         old = find(session, before, log).relation
         if not old and not anyway:
-            return SIDE_UNREAD
+            return reasons.SIDE_UNREAD
         rows.append(_Rows(one, old or in_source(before), new))
     return tuple(_new_pairs(wanted, (rows[0], rows[1]), held))
 

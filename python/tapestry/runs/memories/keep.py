@@ -8,25 +8,19 @@ from dataclasses import replace
 from itertools import chain
 
 from tapestry.runs.engine.session import Session
+from tapestry.runs.memories import reasons
 from tapestry.runs.memories.ask import MemoryRequest
 from tapestry.runs.memories.choose import by_itself, served_too, weakest_first, weigh
 from tapestry.runs.memories.definition import MemoryDefinition
 from tapestry.runs.memories.find import InPlace, all_rows, new_rows
 from tapestry.runs.memories.log import Deed, MemoryLog
-from tapestry.runs.memories.reasons import (
-    NEWER,
-    NOT_BUILT_YET,
-    SIDE_UNREAD,
-    SPOILT,
-    WRONG,
-)
 from tapestry.runs.memories.state import MemoryState, look_at, reaches
 from tapestry.runs.memories.survey import collect
 from tapestry.runs.memories.write import append, create, drop, due, vacuum
 
 logger = logging.getLogger(__name__)
 
-LOOKED = (NOT_BUILT_YET, NEWER, SIDE_UNREAD, *SPOILT)
+LOOKED = (reasons.NOT_BUILT_YET, reasons.NEWER, reasons.SIDE_UNREAD, *reasons.SPOILT)
 """Why a run that looked for a memory read none."""
 FLUSHES = 50
 """So many flushes leave so many small files, and commits for every run to look at: then a memory
@@ -132,10 +126,10 @@ def _kept(
     assert wanted is not None
     if found.relation:
         return _brought_up(session, wanted, found, log)
-    if found.reason in (NEWER, SIDE_UNREAD) and found.kept is not None:
+    if found.reason in (reasons.NEWER, reasons.SIDE_UNREAD) and found.kept is not None:
         behind = reaches(wanted.read_at, found.kept.newest.held)
         return flush(session, wanted, found.kept, log) if behind else []
-    deeds = [drop(session, wanted, found.reason)] if found.reason in SPOILT else []
+    deeds = [drop(session, wanted, found.reason)] if found.reason in reasons.SPOILT else []
     if left:
         return deeds
     if not _undecided(same):
@@ -193,5 +187,5 @@ def distrust(session: Session, requests: Iterable[MemoryRequest]) -> tuple[str, 
     read = {w.wanted.name: w.wanted for w in requests if w.wanted is not None and w.found.relation}
     for wanted in read.values():
         if not isinstance(look_at(session, wanted.name), str):
-            drop(session, wanted, WRONG)
+            drop(session, wanted, reasons.WRONG)
     return tuple(sorted(read))

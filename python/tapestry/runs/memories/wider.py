@@ -33,18 +33,16 @@ class Present:
 
 def present(session: Session, schema: str) -> tuple[Present, ...]:
     """Return the memories of single sources in a schema, without those that cannot be read."""
-    return tuple(_present(session, schema))
-
-
-def _present(session: Session, schema: str) -> Iterator[Present]:
+    found = []
     for name in memory_names(session, schema)[:MOST]:
         try:
             said = said_of(session, name)
             if said is not None and not said.get("joined"):
                 conditions = tuple(map(str, as_list(said["conditions"])))
-                yield Present(name, str(said["table_id"]), conditions)
+                found.append(Present(name, str(said["table_id"]), conditions))
         except Exception as error:
             logger.debug("the memory %s cannot be read: %s", name, error)
+    return tuple(found)
 
 
 def wider_than(wanted: MemoryDefinition, there: Iterable[Present]) -> Iterator[MemoryDefinition]:
