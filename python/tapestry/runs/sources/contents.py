@@ -16,13 +16,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tapestry.quoting import identifier, string
+from tapestry.quoting import Sql, identifier, string
 from tapestry.sql.catalog import Column
 
 _PLAIN = re.compile(
     r"boolean|tinyint|smallint|int|bigint|float|double|decimal(\(\d+, ?\d+\))?|string"
     r"|(var)?char\(\d+\)|binary|date|timestamp(_ntz|_ltz)?"
 )
+
+FLOATING = ("float", "double")
+"""Types whose sums depend on the order of the rows."""
 
 
 def column_list(columns: Sequence[Column], alias: str = "") -> str:
@@ -147,3 +150,19 @@ def _split(text: str) -> list[str]:
             parts.append(text[start:position])
             start = position + 1
     return [*parts, text[start:]]
+
+
+def nearly_equal(name: str, pair: Sql, within: str = "") -> str:
+    """Return SQL: whether both values of a pair are NULL, equal, or finite and nearly equal.
+
+    ``pair`` is the window of the two. They may differ by one part in 10^9, or by ``within`` (SQL).
+    """
+    column = identifier(name)
+    low, high, many = (f"{one}({column}) {pair}" for one in ("min", "max", "count"))
+    most = f"1e-9D * greatest(abs({low}), abs({high}))"
+    most = f"greatest({most}, {within})" if within else most
+    finite = f"{high} < double('infinity') AND {low} > double('-infinity')"
+    return (
+        f"({many} = 0 OR ({many} = 2 AND ({low} <=> {high}"
+        f" OR ({finite} AND {high} - {low} <= {most}))))"
+    )

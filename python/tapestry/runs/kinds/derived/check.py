@@ -22,7 +22,7 @@ from tapestry.runs.checks.checks import ERROR, FAIL, PASS, WARN, CheckResult, wh
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.derived.at_rest import NothingToCompareError, at_rest
-from tapestry.runs.kinds.derived.compare import NUMBERS, DriftedRows, Sides
+from tapestry.runs.kinds.derived.compare import DriftedRows, Sides
 from tapestry.runs.kinds.derived.derived_query import DerivedQuery
 from tapestry.runs.kinds.derived.rows_waiting import ActionRead, RowsWaiting
 from tapestry.runs.kinds.derived.versions_held import (
@@ -33,6 +33,7 @@ from tapestry.runs.kinds.derived.versions_held import (
 )
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
+from tapestry.runs.sources.contents import FLOATING
 from tapestry.runs.sources.pins import log_goes_on
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.words import counted
@@ -150,7 +151,7 @@ class TableCheck:
         if self.level == "full" or query.size <= SMALL:
             return Sql("")
         parts = ceil(1 / self.model.config.verify_share)
-        steady = [c.name for c in query.columns if c.type.lower() not in NUMBERS]
+        steady = [c.name for c in query.columns if c.type.lower() not in FLOATING]
         names = query.key or steady
         if not names:
             return Sql("")

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 
 from tapestry.quoting import Sql, identifier, identifiers
 from tapestry.runs.engine.session import Session
-from tapestry.runs.sources.contents import canonical, keys
+from tapestry.runs.sources.contents import FLOATING, canonical, keys, nearly_equal
 from tapestry.sql.catalog import Column
 
-NEARLY, NEARLY_OF_ALL = "1e-9D", "1e-12D"
-NUMBERS = ("float", "double")
+NEARLY_OF_ALL = "1e-12D"
 SHOWN = 300
 """So many characters of a row are told."""
 
@@ -87,12 +86,14 @@ class Sides:
 
     def statement(self) -> str:
         """Return a query of the rows that only one side has, with an example of each side."""
-        floats = [c for c in self.columns if c.type.lower() in NUMBERS]
+        floats = [c for c in self.columns if c.type.lower() in FLOATING]
         others = [canonical(identifier(c.name), c.type) for c in self.columns if c not in floats]
         near = identifiers(c.name for c in floats) or "_tap_s"
         group = ", ".join(others) or "1"
         pair = Sql(f"OVER (PARTITION BY {group}, _tap_i)")
-        agree = [_agree(c.name, f"_tap_g{i}", pair) for i, c in enumerate(floats)]
+        agree = [
+            nearly_equal(c.name, pair, f"{NEARLY_OF_ALL} * _tap_g{i}") for i, c in enumerate(floats)
+        ]
         same = " AND ".join([f"count(*) {pair} = 2", *agree])
         scales = ", ".join(f"max({_finite(c.name)}) AS _tap_g{i}" for i, c in enumerate(floats))
         scale = f" CROSS JOIN (SELECT {scales} FROM _sides)" if floats else ""
@@ -130,15 +131,3 @@ class Sides:
 def _finite(name: str) -> str:
     column = identifier(name)
     return f"IF(abs({column}) < double('infinity'), abs({column}), NULL)"
-
-
-def _agree(name: str, scale: str, pair: Sql) -> str:
-    """Return SQL: whether both values of a pair are NULL, equal, or finite and nearly equal."""
-    column = identifier(name)
-    low, high, many = (f"{one}({column}) {pair}" for one in ("min", "max", "count"))
-    most = f"greatest({NEARLY} * greatest(abs({low}), abs({high})), {NEARLY_OF_ALL} * {scale})"
-    finite = f"{high} < double('infinity') AND {low} > double('-infinity')"
-    return (
-        f"({many} = 0 OR ({many} = 2 AND ({low} <=> {high}"
-        f" OR ({finite} AND {high} - {low} <= {most}))))"
-    )

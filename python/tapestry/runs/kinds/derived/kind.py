@@ -23,9 +23,10 @@ from tapestry.runs.kinds.derived.look_at_table import (
     built_beside,
     compared,
     look_at_table,
+    of_anybody,
     rules_of_writers,
+    written_by_others,
 )
-from tapestry.runs.kinds.derived.written_by_others import of_anybody, written_by_others
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.kind import Explained

@@ -11,13 +11,13 @@ from tapestry.quoting import Sql, relation_name
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session, for_little
+from tapestry.runs.kinds.maintained.another_table import stand_or_replace
 from tapestry.runs.kinds.maintained.bring_to_state import adopting, rewinding
 from tapestry.runs.kinds.maintained.config import KEYS
 from tapestry.runs.kinds.maintained.explain import explain
 from tapestry.runs.kinds.maintained.how_kept import refuse
 from tapestry.runs.kinds.maintained.plan_run import NextRun
 from tapestry.runs.kinds.maintained.query import read_query
-from tapestry.runs.kinds.maintained.stand_or_replace import stand_or_replace
 from tapestry.runs.kinds.maintained.verify import compare_bags, turn_of
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model

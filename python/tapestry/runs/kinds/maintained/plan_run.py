@@ -121,7 +121,7 @@ class NextRun:
     def comparing(self, last: Position, t: datetime, rejected: str = "") -> Comparing:
         """Return the query between two positions, over the present table; to be released."""
         table = at_version(self.model.relation, self.standing.version)
-        return Comparing.starting(self.session, self.query, table, last, t, rejected)
+        return Comparing(self.session, self.query, table, last, t, rejected)
 
     @property
     def lost(self) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from tapestry.errors import Refusal
 from tapestry.quoting import Sql, identifier, identifiers, relation_name
@@ -23,6 +24,7 @@ from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
 from tapestry.runs.query.views import Views
+from tapestry.runs.sources.contents import FLOATING, nearly_equal
 from tapestry.runs.tables.state_row import Position
 from tapestry.sql.catalog import Column
 from tapestry.sql.operators.block import asks_in_list
@@ -37,10 +39,6 @@ DELTA = "_tap_d"
 
 LITTLE = 1_000
 """With so many changed rows of the sources, the changed rows of the table may be few."""
-
-
-_NEARLY = "1e-9D"
-_NUMBERS = ("float", "double")
 
 
 @dataclass(frozen=True)
@@ -81,25 +79,12 @@ class Comparing:
         The rows that are kept out of the table, as they stand behind FROM; "": none.
     """
 
-    views: Views
+    session: Session
     query: MaintainedQuery
     table: str
     last: Position
     t: datetime
     rejected: str = ""
-
-    @classmethod
-    def starting(
-        cls,
-        session: Session,
-        query: MaintainedQuery,
-        table: str,
-        last: Position,
-        t: datetime,
-        rejected: str,
-    ) -> Comparing:
-        """Return a comparison that has no views yet."""
-        return cls(Views(session), query, table, last, t, rejected)
 
     @property
     def before(self) -> str:
@@ -110,10 +95,10 @@ class Comparing:
         both = f"SELECT {names} FROM {self.table} UNION ALL SELECT {names} FROM {self.rejected}"
         return f"({both})"
 
-    @property
-    def session(self) -> Session:
-        """The session of its views."""
-        return self.views.session
+    @cached_property
+    def views(self) -> Views:
+        """The views in which it keeps what it computes; to be released."""
+        return Views(self.session)
 
     def between(self, sources: SourcesCompared, cheaper: Cheaper) -> TableChange | Whole:
         """Return the change of the table by the changes of the sources.
@@ -292,26 +277,17 @@ def _but_for_rounding(
 
     ``delta``: the number of copies by which each row, which stands there once, is more.
     """
-    near = [c.name for c in columns if c.name in unsteady and c.type.lower() in _NUMBERS]
+    near = [c.name for c in columns if c.name in unsteady and c.type.lower() in FLOATING]
     if not near:
         return ""
     names = identifiers(column.name for column in columns)
     others = [identifier(column.name) for column in columns if column.name not in near]
     group = ", ".join([*others, f"abs({delta})"])
     pair = Sql(f"OVER (PARTITION BY {group}, _tap_i)")
-    agree = " AND ".join(_agree(name, pair) for name in near)
+    agree = " AND ".join(nearly_equal(name, pair) for name in near)
     ranked = (
         f"SELECT *, row_number() OVER (PARTITION BY {group}, {delta} ORDER BY {identifiers(near)})"
         f" AS _tap_i FROM {change}"
     )
     paired = f"SELECT *, (count(*) {pair} = 2 AND {agree}) AS _tap_same FROM ({ranked})"
     return f"SELECT {names}, {delta} FROM ({paired}) WHERE NOT _tap_same"
-
-
-def _agree(name: str, pair: Sql) -> str:
-    """Return SQL: whether both values of a pair are NULL, equal, or finite and nearly equal."""
-    column = identifier(name)
-    low, high, many = (f"{one}({column}) {pair}" for one in ("min", "max", "count"))
-    near = f"{high} - {low} <= {_NEARLY} * greatest(abs({low}), abs({high}))"
-    finite = f"{high} < double('infinity') AND {low} > double('-infinity')"
-    return f"({many} = 0 OR ({many} = 2 AND ({low} <=> {high} OR ({finite} AND {near}))))"

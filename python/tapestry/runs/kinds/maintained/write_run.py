@@ -18,7 +18,7 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.plan import Figures, Planned, Proof, Told
 from tapestry.runs.protocol.refreshed import INCREMENTAL, Refreshed
 from tapestry.runs.protocol.standing import Standing
-from tapestry.runs.protocol.writing import Creation, Overwriting
+from tapestry.runs.protocol.writing import Creation, Overwriting, Writing
 from tapestry.runs.query.holding import NOTHING_HELD, Holding
 from tapestry.runs.sources.difference import FEED
 from tapestry.runs.tables.state_row import StateRow
@@ -62,16 +62,8 @@ class WriteRun:
 
     def overwriting(self) -> Planned:
         """The whole answer in the place of all rows."""
-        return Planned(
-            self.row,
-            self.new_rows(self.answer, self.anew),
-            Overwriting(self.row, self.query.written),
-            self.state_table,
-            proof=self.proof(""),
-            circumstances=self.standing.circumstances,
-            little=self.query.relations.little,
-            told=Told(self.weighed.warned(self.whole), self.figures()),
-        )
+        writing = Overwriting(self.row, self.query.written)
+        return self._later(self.new_rows(self.answer, self.anew), writing, self.proof(""))
 
     def replacing(self, made: Replacement, views: Sequence[str], change: TableChange) -> Planned:
         """Plan to replace rows by others."""
@@ -80,12 +72,19 @@ class WriteRun:
         if is_verified(self.query, self.row.n, self.model.config):
             answer = self.query.answer(self.row.after.t)
             verification = AnswerVerified(self.query, answer, self.row, stays)
+        rows = self.new_rows(made.select, whole, Holding(made=tuple(views)))
+        writing = made.writing(self.row, self.query.written)
+        return self._later(rows, writing, self.proof(stays, verification), change)
+
+    def _later(
+        self, rows: NewRows, writing: Writing, proof: Proof, change: TableChange | None = None
+    ) -> Planned:
         return Planned(
             self.row,
-            self.new_rows(made.select, whole, Holding(made=tuple(views))),
-            made.writing(self.row, self.query.written),
+            rows,
+            writing,
             self.state_table,
-            proof=self.proof(stays, verification),
+            proof=proof,
             circumstances=self.standing.circumstances,
             little=self.query.relations.little,
             told=Told(self.weighed.warned(self.whole), self.figures(change)),
