@@ -13,17 +13,14 @@ from dataclasses import dataclass, replace
 from tapestry.errors import BaselineGap
 from tapestry.instants import from_micros, now_utc
 from tapestry.quoting import relation_name, string
-from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.rules_read import RuleRead
 from tapestry.runs.kinds.action.waiting import WaitingFirings
-from tapestry.runs.model.model import Model
 from tapestry.runs.tables.action_batch import (
     ABSORBED,
     BORN,
     DEAD,
     FAILED,
     ActionBatch,
-    ActionLife,
     BatchEvent,
     Cut,
 )
@@ -38,10 +35,7 @@ class Baselines:
         The same rules as if no table held any of their firings.
     """
 
-    session: Session
-    model: Model
     batches: BatchesOfAction
-    life: ActionLife
     rules: Sequence[RuleRead]
     waiting: WaitingFirings
 
@@ -51,20 +45,20 @@ class Baselines:
         Raises BaselineGap where firings wait that one of the tables holds and another does not,
         and where tables hold firings of a rule that was built again.
         """
-        held = [rule for rule in self.rules if rule.baseline >= 0]
+        held, model = [rule for rule in self.rules if rule.baseline >= 0], self.waiting.model
         for rule in held:
             self.refuse_other_generation(rule)
             if rule.least < rule.baseline and self.absorbed(rule, rule.least):
                 raise BaselineGap(
-                    f"{self.model.name} writes tables that were built from different versions of"
+                    f"{model.name} writes tables that were built from different versions of"
                     f" {rule.table}, {rule.least} and {rule.baseline}, and firings in between wait",
-                    where=self.model.file,
+                    where=model.file,
                     hint="build these tables anew in one run: --full-refresh",
                 )
         self.note_absorbed(held)
         over = [one for one in opened if self.is_held(one, held)] if opened else []
         now = now_utc()
-        self.batches.note_events(self.life, [one.became(ABSORBED, now, 0) for one in over])
+        self.batches.note_events(self.waiting.life, [one.became(ABSORBED, now, 0) for one in over])
         return [one for one in opened if one not in over]
 
     def absorbed(self, rule: RuleRead, after: int) -> tuple[int, int, int, int] | None:
@@ -80,7 +74,7 @@ class Baselines:
             f" AND commit_version > {after:d} AND commit_version <= {rule.baseline:d}"
             f" AND firing > {last:d}"
         )
-        ((firings, rows, until, first),) = self.session.rows(
+        ((firings, rows, until, first),) = self.waiting.session.rows(
             f"{self.waiting.done()}SELECT count(DISTINCT p.firing), coalesce(sum(p.rows), 0),"
             f" max(p.firing), unix_micros(min(h.commit_time)) FROM ({pending}) AS p"
             f" JOIN ({held}) AS h ON h.firing = p.firing"
@@ -92,7 +86,7 @@ class Baselines:
         found = self.batches.read_rows(
             f"max(CAST(from_json(cut, 'map<string,array<string>>')[{string(rule.relation)}][3]"
             " AS BIGINT))",
-            f"life = {string(self.life.id)} AND event = {string(ABSORBED)} AND i = 0"
+            f"life = {string(self.waiting.life.id)} AND event = {string(ABSORBED)} AND i = 0"
             f" AND from_json(cut, 'map<string,array<string>>')[{string(rule.relation)}][0]"
             f" = {string(rule.generation)}",
         )
@@ -110,9 +104,9 @@ class Baselines:
                 times.append(from_micros(found[3]))
         if cut:
             event = BatchEvent(ABSORBED, 1, "", None, now_utc())
-            m = self.batches.last_round(self.life)
+            m = self.batches.last_round(self.waiting.life)
             row = ActionBatch(m, 0, None, cut, firings, rows, min(times), min(times), event=event)
-            self.batches.note_events(self.life, [row])
+            self.batches.note_events(self.waiting.life, [row])
 
     def is_held(self, batch: ActionBatch, held: Sequence[RuleRead]) -> bool:
         """Return whether a batch has failed whose firings the tables all hold."""
@@ -124,7 +118,7 @@ class Baselines:
     def last_held(self, rule: RuleRead) -> int:
         """Return the last firing of a rule that the tables hold."""
         counts = rule.firings
-        ((last,),) = self.session.rows(
+        ((last,),) = self.waiting.session.rows(
             f"SELECT max(firing) FROM {relation_name(self.waiting.firings)} WHERE {counts}"
             f" AND commit_version <= {rule.baseline:d}"
         )
@@ -135,7 +129,7 @@ class Baselines:
 
         The rule looks at these commits once more, or never: both are wrong.
         """
-        generation, _ = self.life.begin.get(rule.relation, (rule.generation, -1))
+        generation, _ = self.waiting.life.begin.get(rule.relation, (rule.generation, -1))
         if generation == rule.generation:
             return
         name = string(rule.relation)
@@ -145,17 +139,18 @@ class Baselines:
             f" {relation_name(self.batches.table.name)} WHERE action ="
             f" {string(self.batches.action)} AND event NOT IN ({string(BORN)}, {string(ABSORBED)}))"
         )
-        found = self.session.rows(
+        found = self.waiting.session.rows(
             f"SELECT 1 FROM {relation_name(self.waiting.firings)} AS f JOIN ({taken}) AS t"
             f" ON f.generation = t.generation AND f.firing > t.after AND f.firing <= t.until"
             f" WHERE f.rule = {name} AND t.generation <> {string(rule.generation)}"
             f" AND f.commit_version > {rule.least:d} LIMIT 1"
         )
         if found:
+            model = self.waiting.model
             raise BaselineGap(
-                f"{rule.relation} was built again, and {self.model.name} has done what it fired"
+                f"{rule.relation} was built again, and {model.name} has done what it fired"
                 " before: what it fires now would count twice, or some of it never",
-                where=self.model.file,
+                where=model.file,
                 hint="build the tables that the action writes anew, too: --full-refresh",
             )
 

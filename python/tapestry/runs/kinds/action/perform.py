@@ -128,8 +128,7 @@ class BatchRound:
         opened = list(standing.opened)
         if any(rule.baseline >= 0 for rule in rules):
             waiting = self.waiting(life, unheld_rules(rules))
-            held = Baselines(self.session, self.model, self.batches, life, rules, waiting)
-            opened = held.settle(opened)
+            opened = Baselines(self.batches, rules, waiting).settle(opened)
         again = self.again(opened, rules)
         due = self.due(self.waiting(life, rules), opened, len(again))
         most = self.config.max_batches - len(again)

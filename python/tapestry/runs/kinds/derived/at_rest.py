@@ -5,7 +5,7 @@ from __future__ import annotations
 from tapestry.quoting import relation_name
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.derived.rows_waiting import ActionRead, batches_at
+from tapestry.runs.kinds.derived.rows_waiting import ActionRead
 from tapestry.runs.protocol.standing_rules import standing_rule
 from tapestry.runs.query.relations import plain
 from tapestry.runs.sources.pins import newest_version
@@ -51,6 +51,5 @@ def _action(session: Session, state: str, writer: Writer, at: int) -> ActionRead
         name = unknown[0] if unknown else writer.action
         raise NothingToCompareError(f"how far {name} has come is not known")
     there = tuple(rule for rule in rules.values() if rule is not None)
-    return ActionRead(
-        writer, life, there, batches_at(batches.name, at), relation_name(firings.name)
-    )
+    batches_then = f"{relation_name(batches.name)} VERSION AS OF {at:d}"
+    return ActionRead(writer, life, there, batches_then, relation_name(firings.name))

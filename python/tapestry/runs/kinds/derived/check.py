@@ -148,7 +148,7 @@ class TableCheck:
 
     def bucket(self, query: DerivedQuery) -> Sql:
         """Return the condition of the part whose turn it is; "": all rows."""
-        if self.level == "full" or query.size <= SMALL:
+        if self.level == "full" or query.now.size <= SMALL:
             return Sql("")
         parts = ceil(1 / self.model.config.verify_share)
         steady = [c.name for c in query.columns if c.type.lower() not in FLOATING]

@@ -60,11 +60,6 @@ class DerivedQuery:
         return static_answer(self.model.sql, relations.catalog, t, relations.scans())
 
     @property
-    def size(self) -> int:
-        """The size in bytes of the tables that it reads."""
-        return sum(one.table.size for one in self.now.tables.values())
-
-    @property
     def table(self) -> str:
         """The name of its table, quoted."""
         return relation_name(self.model.relation)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tapestry.quoting import Sql, identifier, relation_name, string, timestamp
+from tapestry.quoting import Sql, identifier, string, timestamp
 from tapestry.runs.engine.session import Session
 from tapestry.runs.protocol.standing_rules import BoundTable, RulePositions
 from tapestry.runs.tables.action_batch import (
@@ -191,8 +191,3 @@ class RowsWaiting:
         """Return the condition that a row is of this life and was not in the table initially."""
         begin = rule.begin_in(self.action.life)
         return f"{FIRING} > {begin:d} AND {COMMIT_VERSION} > {self.held[rule.relation]:d}"
-
-
-def batches_at(name: str, version: int) -> str:
-    """Return the table of batches as it was at a version, as it stands behind FROM."""
-    return f"{relation_name(name)} VERSION AS OF {version:d}"

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
-from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.kind import Explained
 from tapestry.sql import Step
 from tapestry.sql.operators.compare_versions import compare
@@ -21,9 +19,7 @@ WHAT = ("old", "new", "minus", "plus")
 """The prefixes of the names that the relations of a source have in the explanation."""
 
 
-def explain(
-    session: Session, model: Model, invocation: Invocation, query: MaintainedQuery
-) -> Explained:
+def explain(invocation: Invocation, query: MaintainedQuery) -> Explained:
     """Return the answer, and for each arm its key, the keys that a change reaches, and their rows.
 
     The texts are those of a change of every source.

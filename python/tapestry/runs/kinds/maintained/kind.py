@@ -56,7 +56,7 @@ class Maintained:
             query = read_query(session, model, invocation)
         except Refusal as refusal:
             return Explained((), refusal)
-        return explain(session, model, invocation, query)
+        return explain(invocation, query)
 
     def audit(
         self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int

@@ -14,6 +14,7 @@ from tapestry.errors import ChangesGone, SourceHistoryGone
 from tapestry.instants import LAST
 from tapestry.quoting import identifiers, relation_name, string, strings
 from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.contents import column_list
 from tapestry.runs.sources.difference import FEED, feed_of, feed_reaches
 from tapestry.runs.sources.history import NAMES, SourceCommit, read_history
 from tapestry.runs.sources.pins import Pinned
@@ -51,7 +52,7 @@ def loaded_rows(session: Session, log: Pinned, after: int) -> str:
         )
     if table.row_tracking and not any(one.operation == BACKFILL for one in commits):
         version = "_tap_s._metadata.row_commit_version"
-        listed = identifiers_of(log)
+        listed = column_list(log.table.columns, "_tap_s")
         return (
             f"SELECT {listed}, {version} AS {LOAD} FROM {table.at(until)} AS _tap_s"
             f" WHERE {version} > {after:d}"
@@ -59,11 +60,6 @@ def loaded_rows(session: Session, log: Pinned, after: int) -> str:
     if odd:
         raise _changed(log, odd[0])
     return _by_files(log, after, commits)
-
-
-def identifiers_of(log: Pinned) -> str:
-    """Return the columns of a log as a select list over the alias ``_tap_s``."""
-    return ", ".join(f"_tap_s.{identifiers([one.name])}" for one in log.table.columns)
 
 
 def _by_files(log: Pinned, after: int, commits: Sequence[SourceCommit]) -> str:
@@ -79,7 +75,7 @@ def _by_files(log: Pinned, after: int, commits: Sequence[SourceCommit]) -> str:
             f" ALTER TABLE {relation_name(table.name)} SET TBLPROPERTIES ('{FEED}' = 'true') helps"
             " for what comes next",
         )  # fmt: skip
-    listed, file = identifiers_of(log), "_tap_s._metadata.file_name"
+    listed, file = column_list(log.table.columns, "_tap_s"), "_tap_s._metadata.file_name"
     parts = [f"SELECT {listed}, CAST(NULL AS BIGINT) AS {LOAD} FROM {table.at(until)} AS _tap_s"
              " LIMIT 0"]  # fmt: skip
     for version, files in stretches.items():

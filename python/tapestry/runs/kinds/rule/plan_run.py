@@ -82,10 +82,10 @@ class NextRuleRun:
             how = self.rule.config.on_changes_gone
             if how not in (SKIP, REBUILD):
                 raise
-            versions = self.rule.table.pin.version - row.after.pins[self.name].version
+            versions = self.rule.table.pin.version - row.after.pins[self.rule.name].version
             logger.warning(
                 "%s leaves out what %s of %s changed: %s%s", self.model.name,
-                counted(max(versions, 1), "version"), self.name, error.reason,
+                counted(max(versions, 1), "version"), self.rule.name, error.reason,
                 "; derived tables are built again when they run" if how == REBUILD else "",
             )  # fmt: skip
             return self.evaluate(following, source.passing(row), how == REBUILD)
@@ -103,11 +103,6 @@ class NextRuleRun:
             return LogSource(self.session, self.rule, self.rule.log, t)
         return FeedSource(self.session, self.rule, t)
 
-    @property
-    def name(self) -> str:
-        """The name of the table that it looks at."""
-        return self.rule.name
-
     def position(self, reached: WindowReached | None = None, gap: bool = False) -> Position:
         """Return the position of the rule when the run is over.
 
@@ -116,11 +111,11 @@ class NextRuleRun:
         row, table = self.standing.row, self.rule.table.pin
         own: dict[str, Any] = self.told
         pins = {name: one.pin for name, one in self.rule.relations.tables.items()}
-        pins[self.name] = table
+        pins[self.rule.name] = table
         own[START] = table.version
         if reached is not None:
             pins |= reached.pins
-            pins[self.name] = Pin(table.table_id, reached.version)
+            pins[self.rule.name] = Pin(table.table_id, reached.version)
             own |= {**reached.own, START: reached.start}
         t = self.invocation.clock.instant
         if row is not None:
@@ -137,7 +132,7 @@ class NextRuleRun:
         return {
             BOUND: list(self.rule.queries.texts),
             AFTER: config.after // one,
-            TABLE: self.name,
+            TABLE: self.rule.name,
             KEEP: config.keep // one,
         }
 

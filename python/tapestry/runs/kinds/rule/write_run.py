@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tapestry.quoting import Sql
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.engine.column_types import columns_of_table, sql_type
 from tapestry.runs.engine.session import Session
@@ -41,7 +40,8 @@ class WriteRule:
         main, *others = found.rows
         beside = self.removing(others)
         for name in others:
-            table = bound_table(name, dict(self.typed(found, name)))
+            typed = {column: sql_type(kind) for column, kind in found.columns[name]}
+            table = bound_table(name, typed)
             beside.append(KeptRows(table, found.bound(name, number=False), tidies=False))
         state_table = self.state_table
         firings = Firings(state_table, found.firings)
@@ -81,7 +81,3 @@ class WriteRule:
         columns = len(columns_of_table(self.session, self.row.model))
         under = removal_id(old)
         return (*own, closing_sql(self.row.model, columns, old, self.row.run_id, under))
-
-    def typed(self, found: Evaluated, name: str) -> list[tuple[str, Sql]]:
-        """Return columns of a bound table with the types that CREATE TABLE takes."""
-        return [(column, sql_type(kind)) for column, kind in found.columns[name]]
