@@ -78,7 +78,8 @@ def examine(
             raise untold(table, nulls)
         return _first_read(table, pin, column, side, nulls)
     if last_pin == pin:
-        found = _as_it_was(table, pin, column, side, source.looks_back)
+        reading = SourceReading(pin, column, side, source.looks_back and side.gone, LAST)
+        found = Examination(False, reading.of(table), before=clean(side), reading=reading)
     else:
         since = Since(session, table, column, last_pin, pin, tau, rules)
         found = _since(since, column, side, source.looks_back, remember)
@@ -109,9 +110,8 @@ def _since(
     warnings = late_warning(since, late) + null_warning(table, column, late.nulls)
     old = change.old if looks_back else ""
     before, grown = keep(since, side, late, change.vanished_contents, old)
-    last_end = grown.last_end if looks_back else None
     late_from = LAST if not late.rows else at_or_after(late.least)
-    reading = SourceReading(pin, column, grown, last_end is not None, late_from)
+    reading = SourceReading(pin, column, grown, looks_back and grown.gone, late_from)
     standing = replace(reading, side=side).of(table)
     return Examination(
         True,
@@ -119,10 +119,7 @@ def _since(
         RowCounts(late.rows, late.nulls, change.vanished),
         before,
         warnings=warnings,
-        kept=grown.needed,
         standing=standing,
-        last_end=last_end,
-        living_late=bool(grown.live),
         reading=reading,
     )
 
@@ -131,36 +128,13 @@ def _first_read(
     table: DeltaSource, pin: Pin, column: Column, side: Side, nulls: int
 ) -> Examination:
     """Return a source that no run before has read: none of its rows is late."""
-    warnings, reading = (
-        null_warning(table, column, nulls),
-        SourceReading(pin, column, replace(side, live=0)),
-    )
-    scan, before = plain_scan(table, pin, column), clean(side)
+    reading = SourceReading(pin, column, replace(side, live=0))
     return Examination(
         True,
-        scan,
+        plain_scan(table, pin, column),
         RowCounts(null=nulls),
-        before,
-        warnings=warnings,
-        kept=side.exists,
-        reading=reading,
-    )
-
-
-def _as_it_was(
-    table: DeltaSource, pin: Pin, column: Column, side: Side, looks_back: bool
-) -> Examination:
-    """Return a source that this run reads as the last one did."""
-    last_end, before, kept = side.last_end if looks_back else None, clean(side), side.needed
-    reading = SourceReading(pin, column, side, last_end is not None, LAST)
-    late = bool(side.live)
-    return Examination(
-        False,
-        reading.of(table),
-        before=before,
-        kept=kept,
-        last_end=last_end,
-        living_late=late,
+        clean(side),
+        warnings=null_warning(table, column, nulls),
         reading=reading,
     )
 

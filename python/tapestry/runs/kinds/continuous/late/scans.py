@@ -127,12 +127,6 @@ class Examination:
         The model has to be built again (``on_source_rewrite: refresh``).
     warnings
         Sentences for the user.
-    kept
-        Late rows of it stand in a kept table, which the next run needs.
-    last_end
-        The scans have rows that were deleted, with ``_ended``: the last of these (None: none).
-    living_late
-        Whether there are late rows that have not ended.
     reading
         How ``scan`` reads a source with an arrival; a memory in its place is read in the same way.
     """
@@ -143,13 +137,25 @@ class Examination:
     before: tuple[str, ...] = ()
     refresh: bool = False
     warnings: tuple[str, ...] = ()
-    kept: bool = False
     standing: Scan | None = None
-    last_end: datetime | None = None
-    living_late: bool = False
     reading: SourceReading | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether late rows of it stand in a kept table, which the next run needs."""
+        return self.reading is not None and self.reading.side.needed
+
+    @property
+    def living_late(self) -> bool:
+        """Whether there are late rows that have not ended."""
+        return self.reading is not None and bool(self.reading.side.live)
+
+    @property
+    def last_end(self) -> datetime | None:
+        """The last end of the deleted rows that the scans have, with ``_ended``; None: none."""
+        return self.reading.side.last_end if self.ends and self.reading is not None else None
 
     @property
     def ends(self) -> bool:
         """Whether the scans have rows that were deleted."""
-        return self.last_end is not None
+        return self.reading is not None and self.reading.ends
