@@ -16,7 +16,6 @@ from tapestry.quoting import identifier, identifiers, relation_name, string, tim
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.queue import ActionQueue
-from tapestry.runs.kinds.action.rules_read import RuleRead
 from tapestry.runs.model.model import Model
 from tapestry.runs.model.triggers import triggers_of
 from tapestry.runs.sources.pins import Pinned
@@ -67,30 +66,17 @@ def rule_rows(
         if name not in read:
             yield RuleRow(name, model.relation)
             continue
-        position, newest = _positions(session, invocation, read[name])
+        rule = read[name]
+        now = invocation.pins.of(session, rule.table)
         waiting = [one for one in queue.waiting if name in one.cut]
         opened = [one.event.what for one in queue.opened if name in one.cut]
         yield RuleRow(
-            name, model.relation, position,
-            None if position is None or newest is None else max(0, newest - position),
+            name, model.relation, rule.position,
+            max(0, now.pin.version - rule.position) if isinstance(now, Pinned) else None,
             len(waiting), sum(one.rows for one in waiting),
             min((one.release for one in waiting), default=None),
             opened.count(FAILED), opened.count(DEAD),
         )  # fmt: skip
-
-
-def _positions(
-    session: Session, invocation: Invocation, rule: RuleRead
-) -> tuple[int | None, int | None]:
-    """Return the version of its table that a rule has reached, and the table's newest version."""
-    row = invocation.states.of(session, rule.generation)
-    if row is None:
-        return None, None
-    position = row.after if rule.n == row.n or row.before is None else row.before
-    pin = position.pins.get(rule.table)
-    now = invocation.pins.of(session, rule.table)
-    newest = now.pin.version if isinstance(now, Pinned) else None
-    return None if pin is None else pin.version, newest
 
 
 def write_view(session: Session, name: str, rows: Sequence[RuleRow], looked_at: datetime) -> None:

@@ -10,7 +10,7 @@ after its claim is left to the next run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tapestry.errors import TargetChanged
 from tapestry.names import MATCHED_AT
@@ -20,6 +20,7 @@ from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.config import ContinuousConfig
+from tapestry.runs.kinds.continuous.known.published_rows import Known
 from tapestry.runs.kinds.continuous.known.value_hash import value_hash
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.schema_change import types_by_name
@@ -34,20 +35,7 @@ from tapestry.sql import Catalog, rewrite
 from tapestry.words import counted
 
 
-@dataclass(frozen=True)
-class Erased:
-    """A run's notes of answers that were deleted from its target.
-
-    row
-        The run, which says from now on that the kept table is needed.
-    """
-
-    row: StateRow
-    rows: tuple[KeptRows, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
-def find_erased(session: Session, model: Model, query: Query, row: StateRow, state: str) -> Erased:
+def find_erased(session: Session, model: Model, query: Query, row: StateRow, state: str) -> Known:
     """Find the values that the target lost since the last landed run; ``state`` is its table.
 
     Raises TargetChanged where the history of the target no longer says which they were.
@@ -57,16 +45,16 @@ def find_erased(session: Session, model: Model, query: Query, row: StateRow, sta
     row = replace(row, beside=last.beside)
     select, number = lost_values(session, model, query.rewriting.values, row, last)
     if not number:
-        return Erased(row)
+        return Known(row)
     name = KNOWN.table_of(row.model)
     told = f"{counted(number, 'answer')} deleted from its table"
     warning = f"{told}, {name} keeps hashes of them: none of them comes again"
     needed = dict.fromkeys([*row.beside, KNOWN.suffix])
     rows = (KeptRows(KNOWN, select),)
-    return Erased(replace(row, beside=tuple(needed)), rows, (warning,))
+    return Known(replace(row, beside=tuple(needed)), rows=rows, warnings=(warning,))
 
 
-def known_hashes(session: Session, query: Query, erased: Erased, begin: bool) -> KnownHashes | None:
+def known_hashes(session: Session, query: Query, erased: Known, begin: bool) -> KnownHashes | None:
     """Return the answers in ``<target>__known`` once a run has written there.
 
     ``begin``: those after the begin of its query.

@@ -14,33 +14,20 @@ from tapestry.quoting import identifiers, timestamp
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.config import ContinuousConfig
-from tapestry.runs.kinds.continuous.known.erased_answers import Erased, find_erased, known_hashes
+from tapestry.runs.kinds.continuous.known.erased_answers import find_erased, known_hashes
 from tapestry.runs.kinds.continuous.known.group_states import (
     GroupStates,
     group_states,
     keeps_groups,
     without_groups,
 )
-from tapestry.runs.kinds.continuous.known.published_rows import no_rows, published_rows
+from tapestry.runs.kinds.continuous.known.published_rows import Known, no_rows, published_rows
 from tapestry.runs.kinds.continuous.late.scans import Examination
 from tapestry.runs.kinds.continuous.query import Query
-from tapestry.runs.kinds.continuous.window.new_answers import KnownHashes
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.standing import Standing
-from tapestry.runs.tables.kept import KeptRows
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.scan import KnownAnswers
-
-
-@dataclass(frozen=True)
-class Known:
-    """A run's known answers and states; ``row`` is the run as claimed, ``rows`` the kept rows."""
-
-    row: StateRow
-    answers: KnownAnswers | None = None
-    hashes: KnownHashes | None = None
-    rows: tuple[KeptRows, ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +74,7 @@ class KnownBefore:
             return group_states(self.session, query, row, found, few, crashed)
         return GroupStates(row if crashed else without_groups(row))
 
-    def erased(self, query: Query, row: StateRow) -> Erased:
+    def erased(self, query: Query, row: StateRow) -> Known:
         """Return the answers deleted from the table since the last landed run, where that matters.
 
         A run that crashed, or failed, may have been the one that had to note it.
@@ -95,7 +82,7 @@ class KnownBefore:
         standing = self.standing
         look = standing.accepted or standing.crashed or row.n - 1 in row.failed
         if not look or not query.rewriting.asks_known:
-            return Erased(row)
+            return Known(row)
         return find_erased(self.session, self.model, query, row, self.state_table)
 
 
