@@ -80,7 +80,7 @@ def _compared(since: Since, commits: Sequence[SourceCommit]) -> SourceChange:
             return SourceChange(Late(), refresh=True)
         raise incomparable(since, commits, error) from error
     contents = late_contents(since, versions)
-    late = Late(found.late, found.grave, found.nulls, found.least, contents, "bags")
+    late = Late(found.late, found.grave, found.nulls, found.least, contents)
     if not found.vanished:
         return SourceChange(late)
     rule = since.rules.on_source_rewrite

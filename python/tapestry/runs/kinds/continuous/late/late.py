@@ -47,7 +47,6 @@ class Late:
     nulls: int = 0
     least: int | None = None
     contents: str = ""
-    means: str = "statistics"
     hashes: frozenset[str] | None = None
 
 
@@ -63,9 +62,9 @@ def find_late(since: Since, commits: Sequence[SourceCommit]) -> Late:
     lows = [commit.late_from for commit in candidates]
     known = [low for low in lows if low is not None]
     low = min(known) if len(known) == len(lows) else None
-    for means, rows in _selections(since, commits, candidates, low):
+    for rows in _selections(since, commits, candidates, low):
         try:
-            return _counted(since, means, rows, nulls)
+            return _counted(since, rows, nulls)
         except Exception:
             # A version or file that is gone; the next means may do without it.
             continue
@@ -77,23 +76,20 @@ def _selections(
     commits: Sequence[SourceCommit],
     candidates: Sequence[SourceCommit],
     low: int | None,
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[str]:
     """Yield queries of late rows, with the source's columns and ``_tap_arr``; cheapest first."""
     evolved = any(commit.metadata for commit in commits)
     if since.table.row_tracking and not evolved:
         # A backfill would stamp old rows with its own version; it comes with a metadata commit.
         condition = f"_tap_s._metadata.row_commit_version > {since.last.version}"
-        yield "row tracking", _rows(since, since.pin.version, condition, low)
+        yield _rows(since, since.pin.version, condition, low)
     names = sum(len(commit.late_files) for commit in candidates)
     stretches = stretches_of(since.pin.version, commits, candidates)
     moved = any(version != since.pin.version for version in stretches)
     if names <= NAMES and len(stretches) <= SEGMENTS and not (moved and evolved):
-        yield (
-            "added files",
-            " UNION ALL ".join(
-                _rows(since, version, f"_tap_s._metadata.file_name IN ({strings(files)})", low)
-                for version, files in stretches.items()
-            ),
+        yield " UNION ALL ".join(
+            _rows(since, version, f"_tap_s._metadata.file_name IN ({strings(files)})", low)
+            for version, files in stretches.items()
         )
 
 
@@ -109,7 +105,7 @@ def _rows(since: Since, version: int, condition: str, low: int | None) -> str:
     )
 
 
-def _counted(since: Since, means: str, rows: str, nulls: int) -> Late:
+def _counted(since: Since, rows: str, nulls: int) -> Late:
     columns = since.table.columns
     contents = (
         f"SELECT {key_names(columns)}, count(*) AS _tap_n"
@@ -124,12 +120,12 @@ def _counted(since: Since, means: str, rows: str, nulls: int) -> Late:
         if len(found) <= FEW:
             least = min((int(row[0]) for row in found), default=None)
             graves, hashes = sum(bool(row[1]) for row in found), frozenset(row[2] for row in found)
-            return Late(len(found), graves, nulls, least, contents, means, hashes)
+            return Late(len(found), graves, nulls, least, contents, hashes)
     count, graves, least = since.session.rows(
         f"SELECT count(*), count_if({grave}), unix_micros(min(_tap_arr)) FROM ({rows})"
     )[0]
     least = None if least is None else int(least)
-    return Late(int(count), int(graves), nulls, least, contents, means)
+    return Late(int(count), int(graves), nulls, least, contents)
 
 
 def _by_bags(since: Since, commits: Sequence[SourceCommit], low: int | None, nulls: int) -> Late:
@@ -150,7 +146,7 @@ def _by_bags(since: Since, commits: Sequence[SourceCommit], low: int | None, nul
     except Exception as error:
         raise cannot_tell(since, error) from error
     contents = late_contents(since, versions)
-    return Late(found.late, found.grave, nulls, found.least, contents, "bags")
+    return Late(found.late, found.grave, nulls, found.least, contents)
 
 
 def late_contents(since: Since, versions: Versions) -> str:
