@@ -13,7 +13,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.bound_rows import GAP, TABLE
 from tapestry.runs.tables.state_row import StateRow
-from tapestry.runs.tables.target import look
+from tapestry.runs.tables.target import generation_of
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,8 @@ def gap_above(
 ) -> RuleGap | None:
     """Find changes that a rule has left out and a derived table, by its building run, lacks."""
     for name in rules:
-        target = look(session, name)
-        if target is None or target.generation is None:
-            continue
-        row = invocation.states.of(session, target.generation)
+        generation = generation_of(session, name, "rule")
+        row = None if generation is None else invocation.states.of(session, generation)
         if row is None or GAP not in row.after.own:
             continue
         found = RuleGap(name, str(row.after.own.get(TABLE, "")), int(row.after.own[GAP]))
@@ -52,10 +50,8 @@ def lacks_a_gap(
     """Return a derived table among the written ones that has to be built again, and why."""
     named = list(rules)
     for name in written:
-        target = look(session, name)
-        if target is None or target.generation is None or target.kind != "derived":
-            continue
-        built = invocation.states.of(session, target.generation)
+        generation = generation_of(session, name, "derived")
+        built = None if generation is None else invocation.states.of(session, generation)
         gap = None if built is None else gap_above(session, invocation, named, built)
         if gap is not None:
             return name, gap

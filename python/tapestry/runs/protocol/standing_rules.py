@@ -16,7 +16,7 @@ from tapestry.runs.tables.firings import MARKS as FIRING_MARKS
 from tapestry.runs.tables.kept import GENERATION, MARKS, NUMBER, Marks, kept_name
 from tapestry.runs.tables.state import runs_of
 from tapestry.runs.tables.state_row import StateRow
-from tapestry.runs.tables.target import commits_after, look, newest_commits
+from tapestry.runs.tables.target import commits_after, generation_of, newest_commits
 
 RULE = "rule"
 
@@ -115,11 +115,11 @@ class RulePositions(RuleStanding):
 
 def standing_rule(session: Session, state_table: str, relation: str) -> RulePositions | None:
     """Return a rule as it stands; None where it is gone, or its state does not tell."""
-    target = look(session, relation)
-    if target is None or target.generation is None or target.kind != RULE:
+    generation = generation_of(session, relation, RULE)
+    if generation is None:
         return None
-    runs = runs_of(session, state_table, target.generation)
-    n = landed_run(session, relation, target.generation)
+    runs = runs_of(session, state_table, generation)
+    n = landed_run(session, relation, generation)
     last = next((run for run in reversed(runs) if run.n <= n), None)
     if last is None:
         return None
@@ -129,7 +129,7 @@ def standing_rule(session: Session, state_table: str, relation: str) -> RulePosi
     if n not in positions:
         return None
     bound, failed = bound_tables(session, relation, own), runs[-1].failed
-    return RulePositions(relation, target.generation, n, failed, table, bound, positions)
+    return RulePositions(relation, generation, n, failed, table, bound, positions)
 
 
 def _positions(runs: Sequence[StateRow], n: int, table: str) -> dict[int, Pin]:

@@ -152,6 +152,12 @@ def look(session: Session, name: str) -> Glance | None:
     )
 
 
+def generation_of(session: Session, name: str, kind: str) -> str | None:
+    """Return the generation of a table that a model of a kind has made; None for any other."""
+    target = look(session, name)
+    return target.generation if target is not None and target.kind == kind else None
+
+
 def generation_in(session: Session, folder: str) -> str | None:
     """Return the generation of a folder's table, "" if no run made it; None: no table."""
     try:

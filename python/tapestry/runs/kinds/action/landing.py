@@ -13,7 +13,7 @@ from tapestry.errors import ActionFailed, ConfigurationError
 from tapestry.quoting import Sql
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.action.within import stopped_after
-from tapestry.runs.tables.target import FOR, look
+from tapestry.runs.tables.target import FOR, generation_of
 
 APP_ID = "spark.databricks.delta.write.txnAppId"
 APP_VERSION = "spark.databricks.delta.write.txnVersion"
@@ -63,14 +63,8 @@ class DerivedTargets:
     @classmethod
     def there(cls, session: Session, written: Sequence[str]) -> DerivedTargets:
         """Return the derived tables among those that are written."""
-        found = {name: look(session, name) for name in written}
-        return cls(
-            {
-                name: one.generation
-                for name, one in found.items()
-                if one is not None and one.generation and one.kind == "derived"
-            }
-        )
+        found = {name: generation_of(session, name, "derived") for name in written}
+        return cls({name: generation for name, generation in found.items() if generation})
 
     @property
     def note(self) -> dict[str, list[str]]:
@@ -80,8 +74,7 @@ class DerivedTargets:
     def refuse_built_anew(self, session: Session) -> None:
         """Raise ActionFailed where one of the tables is another one by now."""
         for name, generation in self.generations.items():
-            one = look(session, name)
-            if one is None or one.generation != generation:
+            if generation_of(session, name, "derived") != generation:
                 raise ActionFailed(
                     f"{name} was built again meanwhile",
                     hint="a later run executes what the table does not hold then",

@@ -32,7 +32,7 @@ from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.action_batch import ActionBatch
 from tapestry.runs.tables.state_row import StateRow
-from tapestry.runs.tables.target import look
+from tapestry.runs.tables.target import generation_of
 from tapestry.runs.tables.writers import writers_of
 from tapestry.sql import relation_names, static_answer
 from tapestry.sql.catalog import Column
@@ -149,9 +149,8 @@ class RecomputeBatch:
 
 def built_row(session: Session, invocation: Invocation, model: Model, of: Recompute) -> StateRow:
     """Return the run that built the table; raise ActionFailed for a table that is not derived."""
-    target, row = look(session, of.relation), None
-    if target is not None and target.generation is not None and target.kind == "derived":
-        row = invocation.states.of(session, target.generation)
+    generation = generation_of(session, of.relation, "derived")
+    row = None if generation is None else invocation.states.of(session, generation)
     if row is None:
         raise ActionFailed(
             f"recompute: {of.relation} is no derived table",

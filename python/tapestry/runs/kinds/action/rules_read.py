@@ -36,7 +36,7 @@ from tapestry.runs.tables.bound_rows import (
     key_text,
     makes_key,
 )
-from tapestry.runs.tables.target import look
+from tapestry.runs.tables.target import generation_of, look
 
 logger = logging.getLogger(__name__)
 
@@ -108,11 +108,11 @@ def _above_baselines(
     Raises BaselineGap where the rule has not looked at all commits after it.
     """
     for name in written:
-        target = look(session, name)
-        if target is None or target.generation is None or target.kind != "derived":
+        generation = generation_of(session, name, "derived")
+        if generation is None:
             continue
         rule = replace(rule, derived=True)
-        row = invocation.states.of(session, target.generation)
+        row = invocation.states.of(session, generation)
         pin = None if row is None else row.after.pins.get(rule.table)
         if row is None or pin is None:
             continue
