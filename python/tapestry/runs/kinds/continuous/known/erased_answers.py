@@ -20,11 +20,10 @@ from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.config import ContinuousConfig
-from tapestry.runs.kinds.continuous.known.published_rows import Known
 from tapestry.runs.kinds.continuous.known.value_hash import value_hash
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.schema_change import types_by_name
-from tapestry.runs.kinds.continuous.window.new_answers import KnownHashes
+from tapestry.runs.kinds.continuous.window.new_answers import Known, KnownHashes
 from tapestry.runs.model.model import Model
 from tapestry.runs.tables.beside_target import KNOWN
 from tapestry.runs.tables.kept import KeptRows

@@ -21,9 +21,10 @@ from tapestry.runs.kinds.continuous.known.group_states import (
     keeps_groups,
     without_groups,
 )
-from tapestry.runs.kinds.continuous.known.published_rows import Known, no_rows, published_rows
+from tapestry.runs.kinds.continuous.known.published_rows import no_rows, published_rows
 from tapestry.runs.kinds.continuous.late.scans import Examination
 from tapestry.runs.kinds.continuous.query import Query
+from tapestry.runs.kinds.continuous.window.new_answers import Known
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.tables.state_row import StateRow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import identifier, identifiers, relation_name
@@ -11,21 +11,8 @@ from tapestry.runs.checks.rejected import before_run, rejected_name
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.window.new_answers import KnownHashes
-from tapestry.runs.tables.kept import KeptRows
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.scan import KnownAnswers
-
-
-@dataclass(frozen=True)
-class Known:
-    """A run's known answers and states; ``row`` is the run as claimed, ``rows`` the kept rows."""
-
-    row: StateRow
-    answers: KnownAnswers | None = None
-    hashes: KnownHashes | None = None
-    rows: tuple[KeptRows, ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 def published_rows(

@@ -27,6 +27,8 @@ from tapestry.runs.kinds.continuous.window.measured_first import FewRows, few_ro
 from tapestry.runs.kinds.continuous.window.sources_of_run import exactly_standing, standing_scans_of
 from tapestry.runs.memories.ask import MemoryRequest, Untimely
 from tapestry.runs.memories.find import InPlace, scan_of_join
+from tapestry.runs.tables.kept import KeptRows
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.facts.keys import PART
 from tapestry.sql.look.joined_uses import JoinedUse
@@ -119,6 +121,17 @@ class KnownHashes:
             known = f"({' OR '.join(mine)}) AND {known}"
         listed = ", ".join(f"{self.alias}.{identifier(name)}" for name in columns)
         return f"SELECT {listed} FROM (\n{select}\n) AS {self.alias} WHERE NOT ({known})"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A run's known answers and states; ``row`` is the run as claimed, ``rows`` the kept rows."""
+
+    row: StateRow
+    answers: KnownAnswers | None = None
+    hashes: KnownHashes | None = None
+    rows: tuple[KeptRows, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
