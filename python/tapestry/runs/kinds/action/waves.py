@@ -87,7 +87,8 @@ def together_or_not(
         if config.together == "auto":
             return None
         raise ConfigurationError(
-            f"together: true, but many batches at once differ from one by one: {reason}",
+            "together: true, but many batches in one statement could give another result than one"
+            f" by one: {reason}",
             where=model.file,
             hint="leave it at auto, which executes the batches of this action one by one",
         ) from None
