@@ -38,6 +38,11 @@ DELIVERY_COLUMNS = ("model", "sink", "m", "event", "noted_at")
 """Read of ``tapestry_deliveries``, which is there where a model delivers."""
 
 
+def _columns(kind: type[Any]) -> tuple[str, ...]:
+    # sql: the names of fields, which this file writes
+    return tuple(one.name for one in fields(kind))
+
+
 @dataclass(frozen=True)
 class Run:
     """One run of one model; its window is (tau, t], ``ended_at`` is by the clock on the wall.
@@ -103,8 +108,7 @@ class Run:
         return self.ended_at or self.t or datetime.min.replace(tzinfo=timezone.utc)
 
 
-# sql: the names of fields, which this file writes
-RUN_COLUMNS = tuple(one.name for one in fields(Run))
+RUN_COLUMNS = _columns(Run)
 """Read of ``tapestry_runs``: not the pins; the SQL is read for one run a model only."""
 
 
@@ -153,8 +157,7 @@ class RecordedCheck:
         return "\n".join(f"{name}: {_flat(value)}" for name, value in details.items())
 
 
-# sql: the names of fields, which this file writes
-CHECK_COLUMNS = tuple(one.name for one in fields(RecordedCheck))
+CHECK_COLUMNS = _columns(RecordedCheck)
 
 
 @dataclass(frozen=True)

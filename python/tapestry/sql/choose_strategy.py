@@ -86,15 +86,16 @@ def _by_least(block: Block, place: RenderPlace) -> Rendered:
     return Rendered(tuple(select_by_least(block, place.columns, place.frame, place.reads)))
 
 
-def _by_plan(
-    kind: type[StagePlan] | type[CandidatePlan],
-) -> Callable[[Block, RenderPlace], Rendered]:
-    def rendered(block: Block, place: RenderPlace) -> Rendered:
-        plan = kind(block, place.columns, place.frame, place.reads, place.prefix)
-        select = plan.select()
-        return Rendered((select,), tuple(plan.ctes))
+def _by_stages(block: Block, place: RenderPlace) -> Rendered:
+    plan = StagePlan(block, place.columns, place.frame, place.reads, place.prefix)
+    select = plan.select()
+    return Rendered((select,), tuple(plan.ctes))
 
-    return rendered
+
+def _by_candidates(block: Block, place: RenderPlace) -> Rendered:
+    plan = CandidatePlan(block, place.columns, place.frame, place.reads, place.prefix)
+    select = plan.select()
+    return Rendered((select,), tuple(plan.ctes))
 
 
 BOUNDS = Strategy(
@@ -138,7 +139,7 @@ STAGES = Strategy(
     " one with NULLs in between: many are evaluated one after the other, and an answer begins where"
     " its row first does.",
     is_chain,
-    _by_plan(StagePlan),
+    _by_stages,
     size_by_stages,
     window="Where an answer begins, a bound lies: of a row that is always there, or of a match."
     " Only rows that a bound in (tau, t] is about are taken, and kept if their first start lies"
@@ -150,7 +151,7 @@ GAPS = Strategy(
     "A NOT EXISTS whose inner rows expire can become true when one does: an answer begins at the"
     " latest of its lower bounds or at the end of an inner row, whichever holds first.",
     _only_ends,
-    _by_plan(CandidatePlan),
+    _by_candidates,
     size_by_candidates,
     readings_of,
     by_branches=True,
@@ -161,7 +162,7 @@ CANDIDATES = Strategy(
     "With EXISTS and nested subqueries an answer can begin only at a lower bound, or where an inner"
     " row starts or ends: each of these is tried, the earliest that holds counts.",
     lambda block: True,
-    _by_plan(CandidatePlan),
+    _by_candidates,
     size_by_candidates,
     readings_of,
     by_branches=True,
