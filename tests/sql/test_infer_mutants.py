@@ -81,9 +81,9 @@ does, as these conjunctions are made now."""
 
 def titled(word: str = "") -> Iterator[tuple[dict[Key, str], list[exp.Expr]]]:
     """The conditions of the titled cases, too: NaN shows among those, and seldom by chance."""
-    for title, (zone, texts, _) in test_imply.CASES.items():
-        if word in title and zone == "UTC" and test_imply.is_evaluated(texts):
-            conditions = list(test_imply.knowledge(zone, texts).conditions)
+    for title, (texts, _) in test_imply.CASES.items():
+        if word in title and test_imply.is_evaluated(texts):
+            conditions = list(test_imply.knowledge("UTC", texts).conditions)
             yield test_imply.types_of(conditions), conditions
 
 
