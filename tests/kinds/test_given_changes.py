@@ -9,7 +9,7 @@ import duckdb
 import pytest
 import sqlglot
 
-from dbt.adapters.tapestry.unit_tests import GivenTables
+from dbt.adapters.tapestry.tested_rules import GivenTables
 from tapestry.errors import CannotPair, ConfigurationError
 from tapestry.instants import now_utc
 from tapestry.quoting import Sql, authored

@@ -44,19 +44,25 @@ def _columns(kind: type[Any]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run of one model; its window is (tau, t], ``ended_at`` is by the clock on the wall.
-
-    ``horizon`` is the smallest t among the continuous models upstream, None where there is none.
-    ``refresh`` says how a table was brought up to date of which rows go out, too; ``reason`` why by
-    the whole answer.
-    """
+class LogRow:
+    """A row of a log: which run it is of; ``ended_at`` is by the clock on the wall."""
 
     model: str
     invocation_id: str = ""
     run_id: str = ""
     generation: str = ""
     ended_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Run(LogRow):
+    """One run of one model; its window is (tau, t].
+
+    ``horizon`` is the smallest t among the continuous models upstream, None where there is none.
+    ``refresh`` says how a table was brought up to date of which rows go out, too; ``reason`` why by
+    the whole answer.
+    """
+
     action: str = ""
     t: datetime | None = None
     tau: datetime | None = None
@@ -113,14 +119,9 @@ RUN_COLUMNS = _columns(Run)
 
 
 @dataclass(frozen=True)
-class RecordedCheck:
+class RecordedCheck(LogRow):
     """One check of one run: an expectation, an `assume`, or one half of the verification."""
 
-    model: str
-    invocation_id: str = ""
-    run_id: str = ""
-    generation: str = ""
-    ended_at: datetime | None = None
     status: str = ""
     n: int | None = None
     checked_rows: int | None = None

@@ -47,6 +47,11 @@ _sinks: dict[tuple[str, str], list[Model]] = {}
 _recall = Recall()
 
 
+def _key(config: Any) -> tuple[str, str]:
+    """Return dbt's id of the current invocation and the target schema: one of each has its runs."""
+    return str(get_invocation_id()), config.credentials.schema
+
+
 def current_invocation(
     config: Any, session: DbtSession, as_of: Any = None, started_at: datetime | None = None
 ) -> Invocation:
@@ -55,8 +60,7 @@ def current_invocation(
     Its instant is dbt's start, so that all models, whenever their turn comes, share it.
     Raises ConfigurationError for a `tapestry_as_of` that is no instant.
     """
-    schema = config.credentials.schema
-    key = (str(get_invocation_id()), schema)
+    schema, key = config.credentials.schema, _key(config)
     with _lock:
         if key not in _known:
             zone, settings = session.opened[ZONE], unusual(session.opened)
@@ -87,7 +91,7 @@ def versions_read() -> dict[str, tuple[str, int]]:
 def note_entry(config: Any, entry: Any) -> None:
     """Keep, for the logs, the checks of a model that is not continuous."""
     with _lock:
-        _entries.setdefault((str(get_invocation_id()), config.credentials.schema), []).append(entry)
+        _entries.setdefault(_key(config), []).append(entry)
 
 
 def given_clock(as_of: Any, session: DbtSession) -> Clock | None:
@@ -143,8 +147,7 @@ def write_runs(adapter: Any) -> None:
     Also write ids and priorities of models to `tapestry_queries` where they have changed. A failure
     harms nothing.
     """
-    schema = adapter.config.credentials.schema
-    key = (str(get_invocation_id()), schema)
+    schema, key = adapter.config.credentials.schema, _key(adapter.config)
     with _lock:
         entries = _entries.pop(key, [])
         invocation = _known.get(key)
@@ -191,7 +194,7 @@ def note_sinks(config: Any, model: Model) -> None:
     """Keep a model that delivers until the invocation ends."""
     if not model.config.deliver:
         return
-    key = (str(get_invocation_id()), config.credentials.schema)
+    key = _key(config)
     with _lock:
         _sinks.setdefault(key, []).append(model)
 
@@ -203,7 +206,7 @@ def deliver_noted(adapter: Any) -> None:
     sinks of a model whose run failed are included: they may lag behind its table.
     """
     config = adapter.config
-    key = (str(get_invocation_id()), config.credentials.schema)
+    key = _key(config)
     with _lock:
         models = _sinks.pop(key, [])
     if not models:
@@ -230,7 +233,7 @@ def keep_noted_memories(adapter: Any) -> None:
 
     Done last, for nothing waits for it; a failure harms nothing.
     """
-    key = (str(get_invocation_id()), adapter.config.credentials.schema)
+    key = _key(adapter.config)
     with _lock:
         invocation = _known.get(key)
         requests = [] if invocation is None else list(invocation.asked.requests)
@@ -262,7 +265,7 @@ def _with_kept(use: Callable[[Path], None]) -> None:
 
 def release_shared(adapter: Any) -> None:
     """Drop, at its end, what the models of the current invocation held in memory together."""
-    key = (str(get_invocation_id()), adapter.config.credentials.schema)
+    key = _key(adapter.config)
     with _lock:
         invocation = _known.get(key)
     if invocation is None:

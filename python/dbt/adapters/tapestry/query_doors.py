@@ -14,12 +14,8 @@ from dbt.adapters.tapestry.dbt_errors import dbt_errors
 from dbt.adapters.tapestry.invocations import current_invocation, given_clock
 from dbt.adapters.tapestry.nodes import key_of_derived, model_of, shown_model
 from dbt.adapters.tapestry.session import DbtSession
-from dbt.adapters.tapestry.unit_tests import (
-    as_compiled,
-    refuse_as_a_run,
-    rule_over_given,
-    tested_model,
-)
+from dbt.adapters.tapestry.tested_rules import rule_over_given
+from dbt.adapters.tapestry.unit_tests import as_compiled, refuse_as_a_run, tested_model
 from tapestry.errors import ConfigurationError
 from tapestry.names import COMMITS_TABLE
 from tapestry.quoting import authored
